@@ -1,0 +1,106 @@
+"""Which debugging flags were on, and which steps are worth taking next.
+
+A flag's state rests on evidence in the events; without any it is unknown. Flags of compile time are
+baked into a package: setting them for an existing one does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from aoti_logscan.events import CppStack, Event, FlagSeen, GpuError, InputCheck
+from aoti_logscan.report import Evidence, Flag
+
+State = Literal["on", "off"]
+Effect = Literal["compile", "run"]
+
+
+class _Row(NamedTuple):
+    """A flag: when it takes effect and what an event tells of it."""
+
+    name: str
+    takes_effect: Effect
+    tells: Callable[[Event], State | None]
+
+
+def _nothing(_event: Event) -> State | None:
+    return None
+
+
+def _checked_inputs(event: Event) -> State | None:
+    """The texts of these checks are printed by nothing else."""
+    if isinstance(event, InputCheck) and (event.check == "handles" or event.op == "input"):
+        return "on"
+    return None
+
+
+def _blocking(runtime: str) -> Callable[[Event], State | None]:
+    def tells(event: Event) -> State | None:
+        if not isinstance(event, GpuError) or event.runtime != runtime:
+            return None
+        return None if event.asynchronous is None else "off" if event.asynchronous else "on"
+
+    return tells
+
+
+def _cpp_stacktraces(event: Event) -> State | None:
+    captured = isinstance(event, CppStack) and event.place.text.endswith("C++ CapturedTraceback:")
+    return "on" if captured else None
+
+
+_TABLE = (
+    _Row("AOTI_RUNTIME_CHECK_INPUTS", "run", _checked_inputs),
+    _Row("TORCHINDUCTOR_NAN_ASSERTS", "compile", _nothing),
+    _Row("PYTORCH_NO_CUDA_MEMORY_CACHING", "run", _nothing),
+    _Row("CUDA_LAUNCH_BLOCKING", "run", _blocking("cuda")),
+    _Row("AMD_SERIALIZE_KERNEL", "run", _blocking("hip")),
+    _Row("HIP_LAUNCH_BLOCKING", "run", _nothing),
+    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _nothing),
+    _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile", _nothing),
+    _Row("TORCH_LOGS", "run", _nothing),
+    _Row("TORCH_TRACE", "run", _nothing),
+    _Row("TORCH_SHOW_CPP_STACKTRACES", "run", _cpp_stacktraces),
+    _Row("TORCH_SYMBOLIZE_MODE", "run", _nothing),
+    _Row("INDUCTOR_PROVENANCE", "compile", _nothing),
+    _Row("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "compile", _nothing),
+    _Row("PYTORCH_USE_CUDA_DSA", "run", _nothing),
+)
+_OFF_VALUES = ("", "0", "false", "False")
+_BLOCKING_FLAGS = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
+
+
+def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
+    """Every flag of the table with its state; what was set in plain sight counts most."""
+    set_by_hand: dict[str, Flag] = {}
+    inferred: dict[str, Flag] = {}
+    effects = {row.name: row.takes_effect for row in _TABLE}
+    for event in events:
+        if isinstance(event, FlagSeen) and event.name in effects:
+            state: State = "off" if event.value in _OFF_VALUES else "on"
+            flag = _flag(event.name, effects[event.name], state, event)
+            set_by_hand.setdefault(event.name, flag)
+            continue
+        for row in _TABLE:
+            if told := row.tells(event):
+                inferred.setdefault(row.name, _flag(row.name, row.takes_effect, told, event))
+    return tuple(
+        set_by_hand.get(row.name)
+        or inferred.get(row.name)
+        or Flag(name=row.name, state="unknown", takes_effect=row.takes_effect)
+        for row in _TABLE
+    )
+
+
+def _flag(name: str, effect: Effect, state: State, event: Event) -> Flag:
+    place = event.place
+    evidence = Evidence(place.source, place.line, place.offset, place.text)
+    return Flag(name=name, state=state, takes_effect=effect, evidence=evidence)
+
+
+def launches_block(states: Sequence[Flag]) -> bool | None:
+    """Whether each launch waited for its kernel; None where nothing tells."""
+    told = [flag.state for flag in states if flag.name in _BLOCKING_FLAGS]
+    if "on" in told:
+        return True
+    return False if "off" in told else None

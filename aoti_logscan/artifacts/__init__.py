@@ -1,0 +1,1 @@
+"""Files to open rather than to scan: packages and generated code."""

@@ -1,0 +1,91 @@
+"""Generated wrapper code, C++ or Python: kernels by the hash of their source, inputs, calls.
+
+Only text is read. Sources: torch 2.13, _inductor/codegen/cpp_wrapper_cpu.py (`inputs_info_`),
+cpp_wrapper_gpu.py (the Triton source in a comment of `call_<kernel>`), wrapper.py
+(`async_compile.triton`), _inductor/codecache.py (`code_hash`: the name of a generated file).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import NamedTuple
+
+# async_compile.triton('triton_poi_fused_index_0', '''
+_TRITON = re.compile(r"async_compile\.triton\('(?P<name>\w+)', '''(?P<source>.*?)'''", re.DOTALL)
+_DEF = re.compile(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
+#     inputs_info_[0].name = "arg0_1";
+_INPUT = re.compile(
+    r'^\s*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
+)
+#     arg0_1, arg1_1 = args
+_PYTHON_INPUTS = re.compile(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
+_INDENT = re.compile(r"^ {4}", re.MULTILINE)
+_CALL = re.compile(
+    r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\((?P<shim>\w+)\(|(?:call_)?(?P<kernel>\w+?)(?:\.run)?\()"
+)
+#: symbols of the hash in a generated file's name
+_HASH_LENGTH = 51
+
+
+class Wrapper(NamedTuple):
+    """One file of wrapper code.
+
+    `kernels` maps the stem of the file that a kernel's source is compiled from to the kernel's
+    name; `inputs` are the names in the order of their positions.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    kernels: dict[str, str]
+    inputs: tuple[str, ...]
+
+
+def source_stem(source: str) -> str:
+    """The stem of the file that inductor writes this source to: `c` and 51 base-32 digits."""
+    digest = hashlib.sha256(source.strip().encode("utf-8", "replace")).digest()
+    return "c" + base64.b32encode(digest)[:_HASH_LENGTH].decode("ascii").lower()
+
+
+def read_wrapper(name: str, text: str) -> Wrapper:
+    """What a file of generated code tells; any other text gives a wrapper with nothing in it."""
+    return Wrapper(name, tuple(text.split("\n")), _kernels(name, text), _inputs(text))
+
+
+def _kernels(name: str, text: str) -> dict[str, str]:
+    indented = not name.endswith(".py")
+    found = {}
+    for match in _TRITON.finditer(text):
+        source = _INDENT.sub("", match["source"]) if indented else match["source"]
+        found[source_stem(source)] = match["name"]
+    if not found and (definition := _DEF.search(text)):
+        found[source_stem(text)] = definition["name"]
+    return found
+
+
+def _inputs(text: str) -> tuple[str, ...]:
+    named = {int(match["position"][:9]): match["name"] for match in _INPUT.finditer(text)}
+    if named:
+        return tuple(named.get(position, "") for position in range(min(max(named) + 1, 100_000)))
+    unpacked = _PYTHON_INPUTS.search(text)
+    return tuple(unpacked["names"].split(", ")) if unpacked else ()
+
+
+class CallLine(NamedTuple):
+    """A line of wrapper code that calls a kernel: the called name and the whole line."""
+
+    kernel: str
+    line: int
+    text: str
+
+
+def call_on(wrapper: Wrapper, line: int) -> CallLine | None:
+    """The kernel or shim call on a line (from 1); None where the line holds none."""
+    if not 1 <= line <= len(wrapper.lines):
+        return None
+    text = wrapper.lines[line - 1].strip()
+    match = _CALL.match(text)
+    if match is None:
+        return None
+    return CallLine(match["shim"] or match["kernel"], line, text)

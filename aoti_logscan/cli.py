@@ -1,0 +1,136 @@
+"""The command: reads its arguments, prints the report, and sets the exit status."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from aoti_logscan import __version__
+from aoti_logscan.errors import LogscanError
+
+FOUND, CLEAN, USAGE = 1, 0, 2
+
+
+class _UsageError(click.ClickException):
+    """One clear line on stderr and exit status 2."""
+
+    exit_code = USAGE
+
+
+class _DefaultScan(click.Group):
+    """A group whose default command is `scan`: anything that is no command is its argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        first = args[0] if args else None
+        if first not in ("--help", "--version") and first not in self.commands:
+            args = ["scan", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_DefaultScan, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="aoti-logscan")
+def cli() -> None:
+    """Says why an AOTInductor or torch.compile run died, from the log it left behind.
+
+    \b
+    aoti-logscan [OPTIONS] [PATH]...     read files, folders, .gz, .zip, .pt2
+    python serve.py 2>&1 | aoti-logscan  read a pipe
+    """
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to stdout.")
+@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@click.option("--all", "show_all", is_flag=True, help="Show consequences and what is harmless too.")
+@click.pass_context
+def scan(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    form: str,
+    output: str | None,
+    packages: tuple[str, ...],
+    show_all: bool,
+) -> None:
+    """Read what a failed run left behind and say why it died (the default command).
+
+    Exit status: 0 no failure found, 1 a failure found (decided or not), 2 usage error or nothing
+    could be opened.
+    """
+    if not paths:
+        if sys.stdin is None or sys.stdin.isatty():
+            click.echo(ctx.get_help())
+            ctx.exit(USAGE)
+        paths = ("-",)
+    try:
+        report = _analyze(paths, packages)
+    except LogscanError as error:
+        raise _usage_error(error, paths) from error
+    _write(_render(report, form, show_all), output)
+    ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
+
+
+@cli.command()
+@click.argument("of", type=click.Choice(["report", "event", "pattern"]))
+def schema(of: str) -> None:
+    """Print the JSON Schema of a report, an event or a pattern."""
+    from aoti_logscan import pipeline
+
+    click.echo(pipeline.schema(of))
+
+
+def _analyze(paths: tuple[str, ...], packages: tuple[str, ...]) -> Any:
+    from aoti_logscan.pipeline import analyze
+
+    return analyze(paths, packages=packages)
+
+
+def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickException:
+    text = str(error)
+    if len(paths) == 1 and not os.path.lexists(paths[0]):
+        close = difflib.get_close_matches(paths[0], list(cli.commands), n=1)
+        if close:
+            text += f" (did you mean the command '{close[0]}'?)"
+    return _UsageError(text)
+
+
+def _render(report: Any, form: str, show_all: bool) -> str:
+    if form == "json":
+        from aoti_logscan.render.json import render_json
+
+        return render_json(report)
+    from aoti_logscan.render.text import render_text
+
+    return render_text(report, show_all=show_all, width=_width())
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+
+
+def _write(text: str, output: str | None) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if output is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            with open(output, "wb") as file:
+                file.write(data)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise _UsageError(f"cannot write {output or 'stdout'}: {error.strerror}") from error
+
+
+def main() -> None:
+    """Entry point of the `aoti-logscan` command."""
+    cli(prog_name="aoti-logscan")

@@ -1,0 +1,297 @@
+"""Every kind of thing the tool can have read: one frozen type each, with where it stood.
+
+An event says what the log says and nothing more. `None` means that the log does not tell.
+Parsers make events, `timeline` orders them, patterns judge them; nothing else is passed between
+these layers.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Runtime = Literal["cuda", "hip", "xpu"]
+Reporter = Literal[
+    "torch", "triton", "driver", "nccl-watchdog", "compute-sanitizer", "kernel-driver"
+]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a record begins.
+
+    `source` is the name shown for the input (`logs.zip!rank3.log` for a member), `line` counts
+    `\\n` from 1, `offset` is in bytes from the start of the decompressed source, and `text` is the
+    record's own text, decoded, with control characters kept, at most 2,000 characters.
+    """
+
+    source: str
+    line: int
+    offset: int
+    text: str
+
+
+class Clock(msgspec.Struct, frozen=True, order=True):
+    """A wall time as printed: comparable only with another of the same `kind`.
+
+    `kind` is `c10` (C++ log lines: month, day, no year), `python` (torch's Python log lines),
+    `iso` (a full date) or `app` (`05-21 10:11:12` of serving engines). `stamp` sorts as text.
+    """
+
+    kind: str
+    stamp: str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
+    """What all events share.
+
+    `end` is the offset just past the record. `count` is how many equal records were folded into
+    this one, `repeats` the offsets of the next few of them and `last` the place of the last (None
+    where there was one). `distinct` is the number of different members among them, for the types
+    that count members (blocks of an assertion), else None.
+    """
+
+    place: Place
+    end: int
+    rank: int | None = None
+    process: str | None = None
+    time: Clock | None = None
+    count: int = 1
+    repeats: tuple[int, ...] = ()
+    last: Place | None = None
+    distinct: int | None = None
+
+
+class DeviceAssert(Event, frozen=True, kw_only=True, tag="device-assert"):
+    """A device-side assertion failed; one event for all threads that said the same.
+
+    `file` and `line` are None for `unknown:0`; `function` is None where the field is missing or
+    says `unknown`. `condition` is the asserted text; `index`, `lower` and `upper` are its parts
+    where it has the form of inductor's index check. `distinct` counts blocks (x, y, z).
+    Source: the CUDA driver's `__assertfail`; torch 2.13, _inductor/codegen/common.py,
+    `indirect_assert`; c10/macros/Macros.h, `CUDA_KERNEL_ASSERT_PRINTF`.
+    """
+
+    file: str | None
+    line: int | None
+    function: str | None
+    condition: str
+    index: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+
+
+class InputCheck(Event, frozen=True, kw_only=True, tag="input-check"):
+    """A model refused an input.
+
+    `check` names the family of the text: `handles` (the checks of AOTI_RUNTIME_CHECK_INPUTS),
+    `count` (the number of inputs), `size-stride` (`assert_size_stride`), `export` (the checks of an
+    exported program's own module). `op` is the name that `assert_size_stride` was given. Sizes are
+    integers, dtypes and devices torch's own words.
+    """
+
+    check: Literal["handles", "count", "size-stride", "export"]
+    property: Literal[
+        "dtype", "device", "dim", "dim-lower-bound", "dim-upper-bound", "stride", "count", "rank"
+    ]
+    input: int | None = None
+    name: str | None = None
+    dim: int | None = None
+    expected: int | str | None = None
+    actual: int | str | None = None
+    op: str | None = None
+
+
+class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
+    """The runtime, the driver or Triton reported an error of the GPU.
+
+    `message` is the runtime's text, without what torch adds. `asynchronous` is True where the help
+    text says that the report may come late, False where that text is missing though the help went
+    on (then launches were blocking), None where the reporter never says. `warning` marks a report
+    that raised nothing. `while_loading` is True where the error surfaced while a kernel's binary
+    was being loaded, so that it belongs to an earlier launch.
+    """
+
+    runtime: Runtime
+    message: str
+    reported_by: Reporter
+    asynchronous: bool | None = None
+    warning: bool = False
+    address: str | None = None
+    access: Literal["read", "write"] | None = None
+
+
+class SanitizerError(Event, frozen=True, kw_only=True, tag="sanitizer-error"):
+    """compute-sanitizer (or cuda-memcheck) caught one kind of bad access.
+
+    `problem` is its headline (`Invalid __global__ read`), `size` in bytes.
+    """
+
+    problem: str
+    access: Literal["read", "write"] | None
+    size: int | None
+    address: str | None
+    kernel: str | None
+    file: str | None
+    line: int | None
+    misaligned: bool
+
+
+class DeviceConflict(Event, frozen=True, kw_only=True, tag="device-conflict"):
+    """Something is on another device than something else needs.
+
+    `form` names the text that said so. `wanted` is the device asked for or compiled for, `found`
+    the device of the data, both as printed.
+    """
+
+    form: str
+    wanted: str | None = None
+    found: str | None = None
+    subject: str | None = None
+    shim: str | None = None
+
+
+class ShimFailure(Event, frozen=True, kw_only=True, tag="shim-failure"):
+    """`CALL API call failed at FILE, line N`: a C call of the AOTI runtime returned an error.
+
+    `function` is the called name, `call` its whole text. Source: torch 2.13,
+    torch/headeronly/util/shim_utils.h, `AOTI_TORCH_ERROR_CODE_CHECK`.
+    """
+
+    function: str
+    call: str
+    file: str
+    line: int
+
+
+class ErrorText(Event, frozen=True, kw_only=True, tag="error-text"):
+    """What a failure said, in a channel that carries nothing but failures.
+
+    `channel`: `error-line` (`Error: ...`, AOTI's C boundary), `shim-log` (`Exception in
+    aoti_torch: ...`), `shim-boundary` (stable-ABI ops), `what` (C++ `what():`).
+    `message` is the first line.
+    """
+
+    channel: Literal["error-line", "shim-log", "shim-boundary", "what"]
+    message: str
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One line of a stack: file and line where printed, the function, its source text."""
+
+    function: str | None
+    file: str | None = None
+    line: int | None = None
+    text: str | None = None
+
+
+class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
+    """A Python traceback, with the exception it ends in.
+
+    The place is the exception's own line, `begins` the offset of the traceback's head.
+    `exception` is the dotted type as printed, `message` the text after it (several lines joined by
+    newlines, at most 4,000 characters); `frames` are outermost first, at most 64, the last kept.
+    `cut` is True where the log ends before the exception's line; then `exception` is None.
+    """
+
+    begins: int
+    exception: str | None
+    message: str
+    frames: tuple[Frame, ...] = ()
+    cut: bool = False
+
+
+class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
+    """A C++ stack below an error; `frames` innermost first, at most 64.
+
+    `raised_from` is the function of the `Exception raised from` line.
+    """
+
+    raised_from: str | None
+    file: str | None
+    line: int | None
+    frames: tuple[Frame, ...] = ()
+
+
+class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
+    """A process died of a signal or of an uncaught C++ exception.
+
+    `told_by`: `shell`, `faulthandler`, `terminate`, `libc`, `elastic`. `exception` is the C++ type
+    that terminate names.
+    """
+
+    told_by: Literal["shell", "faulthandler", "terminate", "libc", "elastic"]
+    signal: str | None = None
+    exception: str | None = None
+
+
+class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
+    """A collective failed or a rank gave up.
+
+    `form`: `timeout` (the watchdog's), `watchdog` (its thread died of another error), `teardown`,
+    `peer` (a connection to another rank broke), `elastic` (torchrun's summary).
+    """
+
+    form: Literal["timeout", "watchdog", "teardown", "peer", "elastic"]
+    backend: str | None
+    op: str | None = None
+    message: str = ""
+
+
+class FlagSeen(Event, frozen=True, kw_only=True, tag="flag-seen"):
+    """A debugging flag stands in the log with a value, as a person or a script set it."""
+
+    name: str
+    value: str
+
+
+class DeviceInformation(Event, frozen=True, kw_only=True, tag="device-information"):
+    """The loader warns that a package was made on another kind of machine.
+
+    `key` is the metadata key, `here` this machine's value and `package` the package's.
+    Source: torch 2.13, torch/export/pt2_archive/_package.py.
+    """
+
+    key: str
+    here: str
+    package: str
+
+
+class Harmless(Event, frozen=True, kw_only=True, tag="harmless"):
+    """A line that looks like a failure and is known to be none; `form` names which."""
+
+    form: Literal["autotune-reject", "outdated-package", "dlsym", "libdrm"]
+
+
+class Compile(Event, frozen=True, kw_only=True, tag="compile"):
+    """One compilation, as a TORCH_TRACE record `compilation_metrics` tells it."""
+
+    compile_id: str | None
+    fail_type: str | None
+    fail_reason: str | None
+
+
+class TorchVersion(Event, frozen=True, kw_only=True, tag="torch-version"):
+    """The version of torch that wrote a trace."""
+
+    version: str
+
+
+AnyEvent = (
+    DeviceAssert
+    | InputCheck
+    | GpuError
+    | SanitizerError
+    | DeviceConflict
+    | ShimFailure
+    | ErrorText
+    | PythonException
+    | CppStack
+    | ProcessDeath
+    | CollectiveError
+    | FlagSeen
+    | DeviceInformation
+    | Harmless
+    | Compile
+    | TorchVersion
+)

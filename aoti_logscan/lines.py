@@ -1,0 +1,271 @@
+"""What a line is in logs as people have them.
+
+A physical line ends at `\\n`. Inside it, a carriage return starts a new line (progress bars), and
+in a log that was stored as a string (JSON, Python's repr) the two characters backslash and n do.
+`Window` finds the line around a position without copying the rest; `Line.text` is the line as the
+program wrote it: unescaped, without ANSI codes, HTML entities resolved.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+#: a record longer than this is cut where the window ends
+MAX_RECORD = 1 << 20
+#: of a longer line, so much is seen before and after a position
+_MAX_BEFORE = 64 << 10
+_MAX_AFTER = 256 << 10
+
+_ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])"
+)
+_ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+# {"log": "Traceback ...\n", 'stderr': b'...\n', output="...\n": a quote that opens a string, but
+# not the quote before a Windows path (File "C:\new\x.py")
+_STRING_OPENS = re.compile(rb"(?:^|[\s:=,(\[{]b?|^b)[\"'](?![A-Za-z]:\\(?!\\))")
+_SIMPLE = {
+    ord("n"): b"\n",
+    ord("r"): b"\r",
+    ord("t"): b"\t",
+    ord("b"): b"\b",
+    ord("f"): b"\f",
+    ord("/"): b"/",
+    ord("\\"): b"\\",
+    ord('"'): b'"',
+    ord("'"): b"'",
+}
+
+
+class IncompleteError(Exception):
+    """The window ends inside a record that has to be read again when more is there."""
+
+
+class Line:
+    """One line: `start` and `end` are positions in the window, `next` where the next one starts."""
+
+    __slots__ = ("end", "escaped", "next", "start", "text")
+
+    def __init__(self, start: int, end: int, following: int, escaped: bool, text: bytes) -> None:
+        self.start = start
+        self.end = end
+        self.next = following
+        self.escaped = escaped
+        self.text = text
+
+
+class Window:
+    """A stretch of a source held in memory: `size` valid bytes, the first at offset `base`."""
+
+    __slots__ = (
+        "_ends_here",
+        "_escaped",
+        "_line",
+        "_mark",
+        "_mark_line",
+        "_physical",
+        "base",
+        "buffer",
+        "final",
+        "size",
+    )
+
+    def __init__(self, buffer: bytearray) -> None:
+        self.buffer = buffer
+        self.size = 0
+        self.base = 0
+        self.final = False
+        self._mark = 0
+        self._mark_line = 1
+        self._physical = (0, -1)
+        self._escaped = False
+        self._ends_here = False
+        self._line: Line | None = None
+
+    def drop(self, keep_from: int) -> None:
+        """Forget the bytes before `keep_from`; positions shift down by as much."""
+        self.line_number(keep_from)
+        inside = self._physical[0] <= keep_from <= self._physical[1] and self._escaped
+        view = memoryview(self.buffer)
+        view[: self.size - keep_from] = view[keep_from : self.size]
+        view.release()
+        self.size -= keep_from
+        self.base += keep_from
+        self._mark = 0
+        self._physical = (0, -1)
+        self._escaped = inside
+        self._line = None
+
+    def grown(self) -> None:
+        """Say that bytes were added, so that what was known of the last line is void."""
+        self._physical = (0, -1)
+        self._line = None
+
+    def line_number(self, position: int) -> int:
+        """The physical line (from 1) at `position`; cheap for positions that only grow."""
+        if position >= self._mark:
+            self._mark_line += self.buffer.count(b"\n", self._mark, position)
+        else:
+            self._mark_line -= self.buffer.count(b"\n", position, self._mark)
+        self._mark = position
+        return self._mark_line
+
+    def line_at(self, position: int) -> Line:
+        """The line that holds `position`; raises `IncompleteError` if the window ends in it."""
+        line = self._line
+        if line is not None and line.start <= position < line.next:
+            return line
+        start, end = self._physical_bounds(position)
+        start = max(start, position - _MAX_BEFORE)
+        if self._escaped:
+            return self._escaped_line(position, start, end)
+        inner = self.buffer.rfind(b"\r", start, position) + 1
+        return self._plain_line(max(start, inner), position, end)
+
+    def following(self, line: Line, at_most: int) -> Iterator[Line]:
+        """The lines after `line`; raises `IncompleteError` where more may still come."""
+        for _ in range(at_most):
+            if line.next >= self.size:
+                if not self.final:
+                    raise IncompleteError
+                return
+            line = self.line_at(line.next)
+            yield line
+
+    def previous(self, line: Line) -> Line | None:
+        """The line before, or None at the start of what is held."""
+        if line.start == 0:
+            return None
+        return self.line_at(line.start - 1)
+
+    def _physical_bounds(self, position: int) -> tuple[int, int]:
+        start, end = self._physical
+        if start <= position <= end:
+            return start, end
+        start = self.buffer.rfind(b"\n", 0, position) + 1
+        end = self.buffer.find(b"\n", position, self.size)
+        self._ends_here = end >= 0 or self.final
+        if end < 0:
+            end = self.size
+        if start > 0 or self.base == 0:
+            self._escaped = self._is_escaped(start, end)
+        self._physical = (start, end)
+        return start, end
+
+    def _is_escaped(self, start: int, end: int) -> bool:
+        first = self.buffer.find(b"\\n", start, end)
+        if first < 0:
+            return False
+        return _STRING_OPENS.search(self.buffer, start, min(first, start + 4096)) is not None
+
+    def _plain_line(self, start: int, position: int, end: int) -> Line:
+        cut = self.buffer.find(b"\r", position, end)
+        if 0 <= cut < end - 1:
+            return self._remember(start, cut, cut + 1, escaped=False)
+        return self._last_of_physical(start, position, end, escaped=False)
+
+    def _escaped_line(self, position: int, start: int, end: int) -> Line:
+        begin = start
+        search_to = position
+        while (found := self.buffer.rfind(b"\\n", start, search_to)) >= 0:
+            if self._is_newline_escape(found, start):
+                begin = found + 2
+                break
+            search_to = found
+        search_from = max(position - 1, begin)
+        while (found := self.buffer.find(b"\\n", search_from, end)) >= 0:
+            if self._is_newline_escape(found, start) and found + 2 > position:
+                return self._remember(begin, found, found + 2, escaped=True)
+            search_from = found + 1
+        return self._last_of_physical(begin, position, end, escaped=True)
+
+    def _last_of_physical(self, start: int, position: int, end: int, *, escaped: bool) -> Line:
+        if end - position > _MAX_AFTER:
+            stop = position + _MAX_AFTER
+            return self._remember(start, stop, stop, escaped=escaped)
+        if not self._ends_here and self.size - start < MAX_RECORD:
+            raise IncompleteError
+        return self._remember(start, end, end + 1, escaped=escaped)
+
+    def _is_newline_escape(self, at: int, start: int) -> bool:
+        backslashes = 0
+        while at - backslashes > start and self.buffer[at - backslashes - 1] == 0x5C:
+            backslashes += 1
+        return backslashes % 2 == 0
+
+    def _remember(self, start: int, stop: int, following: int, *, escaped: bool) -> Line:
+        text = clean(bytes(self.buffer[start:stop]), escaped)
+        self._line = Line(start, stop, following, escaped, text)
+        return self._line
+
+
+class Hit:
+    """Where an anchor was found: `start` and `end` in the window, and the line around it."""
+
+    __slots__ = ("end", "line", "start", "window")
+
+    def __init__(self, window: Window, start: int, end: int) -> None:
+        self.window = window
+        self.start = start
+        self.end = end
+        self.line = window.line_at(start)
+
+    @property
+    def column(self) -> int:
+        """Where the anchor stands in `line.text`."""
+        line = self.line
+        if len(line.text) == line.end - line.start:
+            return self.start - line.start
+        return len(clean(bytes(self.window.buffer[line.start : self.start]), line.escaped))
+
+    def following(self, at_most: int) -> Iterator[Line]:
+        """The next lines of the window, whoever wrote them."""
+        return self.window.following(self.line, at_most)
+
+
+def clean(raw: bytes, escaped: bool) -> bytes:
+    """The text of a line as its program wrote it."""
+    if escaped and b"\\" in raw:
+        raw = _ESCAPE.sub(_unescape, raw)
+    if b"\x1b" in raw:
+        raw = _ANSI.sub(b"", raw)
+    if b"&" in raw:
+        raw = _ENTITY.sub(_entity, raw)
+    return raw.rstrip(b"\r")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    body = match[0][1:]
+    if body[0] in b"ux" and len(body) > 1:
+        return chr(int(body[1:], 16)).encode("utf-8", "replace")
+    return _SIMPLE.get(body[0], match[0])
+
+
+def _entity(match: re.Match[bytes]) -> bytes:
+    return html.unescape(match[0].decode("ascii")).encode("utf-8", "replace")
+
+
+def strip_head(head: bytes, text: bytes) -> bytes | None:
+    """`text` without a prefix like `head`, or None where it carries another prefix.
+
+    Prefixes agree when they are equal but for digits (times, counters); a line that holds nothing
+    but the prefix may have lost its trailing blank.
+    """
+    if not head:
+        return text
+    if text.startswith(head):
+        return text[len(head) :]
+    if text.rstrip() == head.rstrip():
+        return b""
+    if len(text) >= len(head) and _digits_out(text[: len(head)]) == _digits_out(head):
+        return text[len(head) :]
+    return None
+
+
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
+
+
+def _digits_out(text: bytes) -> bytes:
+    return text.translate(_DIGITS_TO_ZERO)

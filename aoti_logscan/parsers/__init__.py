@@ -1,0 +1,42 @@
+"""All log formats, in the order in which equal hits are offered.
+
+A new format is one module here with `NAME`, `ANCHORS` and `parse`, and one line in `PARSERS`; one
+with closed records (`owns`) stands in `OWNERS` too.
+"""
+
+from __future__ import annotations
+
+from aoti_logscan.parsers import (
+    collective,
+    cpp_stack,
+    device_assert,
+    device_conflict,
+    flags,
+    gpu_error,
+    input_check,
+    process_death,
+    python_traceback,
+    sanitizer,
+    shim,
+    torch_logs,
+    torch_trace,
+)
+from aoti_logscan.scan import Owner, Parser
+
+PARSERS: tuple[Parser, ...] = (
+    torch_trace,
+    torch_logs,
+    python_traceback,
+    device_assert,
+    input_check,
+    device_conflict,
+    gpu_error,
+    sanitizer,
+    shim,
+    cpp_stack,
+    process_death,
+    collective,
+    flags,
+)
+
+OWNERS: tuple[Owner, ...] = (torch_trace, torch_logs)

@@ -1,0 +1,123 @@
+"""C++ stacks and what ends a C++ program.
+
+    Exception raised from make_tensor at aten/src/ATen/Functions.cpp:30 (most recent call first):
+    frame #0: c10::Error::Error(...) + 0x80 (0x719d507b14bc in /opt/.../libc10.so)
+
+gives one `CppStack` (also `C++ CapturedTraceback:` with `#4 f from file:line`);
+
+    terminate called after throwing an instance of 'std::runtime_error'
+      what():  input_handles[0]: unmatched dtype, ...
+
+a `ProcessDeath` and, for the second line, an `ErrorText`. Sources: c10/util/Exception.cpp and
+Backtrace.cpp; torch/csrc/profiler/unwind; libstdc++'s verbose terminate handler.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aoti_logscan.events import CppStack, ErrorText, Frame, ProcessDeath
+from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Parsed
+
+NAME = "cpp_stack"
+ANCHORS = (
+    b"Exception raised from ",
+    b"C++ CapturedTraceback:",
+    b"terminate called ",
+    b"what():  ",
+)
+
+# Exception raised from make_tensor at aten/src/ATen/Functions.cpp:30 (most recent call first):
+_RAISED = re.compile(
+    rb"Exception raised from (?P<function>.+?) at (?P<file>[^\n]+?):(?P<line>\d+) \(most recent"
+)
+# frame #3: aoti_torch_create_tensor_from_blob_v2 + 0x1f4 (0x70936fa6312c in /opt/.../libtorch.so)
+_FRAME = re.compile(
+    rb"frame #\d+: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \(0x[0-9a-f]+ in (?P<file>.+)\)"
+)
+# #13 torch::aot_inductor::AOTInductorModel::run_impl(...) from /tmp/x.wrapper.cpp:851
+_CAPTURED = re.compile(rb"^\s*#\d+ (?P<function>.+) from (?P<file>.+):(?P<line>\d+)$")
+_SOURCE_FILE = re.compile(rb"\.(?:c|cc|cpp|cxx|cu|h|hpp|py)$")
+# terminate called after throwing an instance of 'c10::DistBackendError'
+_TERMINATE = re.compile(
+    rb"terminate called (?:after throwing an instance of '(?P<type>[^'\n]+)'"
+    rb"|without an active exception|recursively)"
+)
+_WHAT = re.compile(rb"what\(\):  (?P<message>.*)", re.DOTALL)
+_LINES = 160
+_FRAMES = 64
+_GAPS = 4
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the stack, the terminate line or the `what()` at this hit."""
+    text, column = hit.line.text, hit.column
+    if match := _TERMINATE.search(text, column):
+        kind = match["type"].decode("utf-8", "replace") if match["type"] else None
+        fields = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
+        return (_draft(ProcessDeath, fields, hit, hit.line.end),)
+    if (match := _WHAT.match(text, column)) is not None:
+        message = match["message"][:2000].decode("utf-8", "replace").strip()
+        return (_draft(ErrorText, {"channel": "what", "message": message}, hit, hit.line.end),)
+    return _stack(hit)
+
+
+def _draft(
+    kind: type[CppStack | ErrorText | ProcessDeath], fields: dict[str, object], hit: Hit, end: int
+) -> Draft:
+    return Draft(
+        kind=kind,
+        fields=fields,
+        start=hit.line.start,
+        end=end,
+        text=hit.line.text,
+        prefix=read_prefix(hit.line.text[: hit.column]),
+    )
+
+
+def _stack(hit: Hit) -> Parsed:
+    raised = _RAISED.search(hit.line.text, hit.column)
+    captured = hit.line.text.startswith(b"C++ CapturedTraceback:", hit.column)
+    if raised is None and not captured:
+        return ()
+    frames, end = _frames(hit)
+    fields = {
+        "raised_from": raised["function"].decode("utf-8", "replace") if raised else None,
+        "file": raised["file"].decode("utf-8", "replace") if raised else None,
+        "line": int(raised["line"][:18]) if raised else None,
+        "frames": tuple(frames),
+    }
+    return (_draft(CppStack, fields, hit, end),)
+
+
+def _frames(hit: Hit) -> tuple[list[Frame], int]:
+    head = hit.line.text[: hit.column]
+    frames: list[Frame] = []
+    gaps, end = 0, hit.line.end
+    for line in hit.following(_LINES):
+        text = strip_head(head, line.text)
+        match = (_FRAME.search(text) or _CAPTURED.match(text)) if text is not None else None
+        if match is None:
+            if text is not None and text.strip() == b"<omitting python frames>":
+                continue
+            gaps += 1
+            if gaps > _GAPS or text == b"":
+                break
+            continue
+        gaps, end = 0, line.end
+        if len(frames) < _FRAMES:
+            frames.append(_frame(match))
+    return frames, end
+
+
+def _frame(match: re.Match[bytes]) -> Frame:
+    """A frame; the number behind a library is an offset, not a line, and is left out."""
+    file = match["file"]
+    number = match.groupdict().get("line")
+    return Frame(
+        function=match["function"][:500].decode("utf-8", "replace"),
+        file=file.decode("utf-8", "replace"),
+        line=int(number[:18]) if number and _SOURCE_FILE.search(file) else None,
+    )

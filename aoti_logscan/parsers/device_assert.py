@@ -1,0 +1,164 @@
+"""Device-side assertions, one line for each failing thread.
+
+    /tmp/torchinductor_u/c5/cc53.py:30: unknown: block: [3,0,0], thread: [64,0,0] Assertion `index
+    out of bounds: 0 <= tmp4 < ks0` failed.
+
+(on one line) gives one `DeviceAssert`; equal ones are folded, their blocks counted. `unknown:0`
+names no file. On Windows the function is missing. Terminals and issue trackers wrap the line after
+`block:`. Source: the CUDA driver's `__assertfail`, on stderr at the next synchronisation; its text
+from torch 2.13, _inductor/codegen/common.py, `indirect_assert`, and from ATen's
+`CUDA_KERNEL_ASSERT`; `[CUDA_KERNEL_ASSERT] ...: Assertion failed: `c`: m` from c10/macros/Macros.h,
+`CUDA_KERNEL_ASSERT_PRINTF`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from aoti_logscan.events import DeviceAssert
+from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.prefix import Prefix, read_prefix
+from aoti_logscan.scan import Draft, Malformed, Parsed
+
+NAME = "device_assert"
+ANCHORS = (b", thread: [", b", local id: [")
+
+# [3,0,0], thread: [64,0,0] Assertion `c` failed.
+# [3,0,0], thread: [64,0,0]: Assertion failed: `c`: m
+_THREAD = re.compile(
+    rb"\[(-?\d+),(-?\d+),(-?\d+)\], (?:thread|local id): \[-?\d+,-?\d+,-?\d+\]"
+    rb"(?::?\s+Assertion (?:failed: )?`|\s*$)"
+)
+# /pytorch/aten/src/ATen/native/cuda/IndexKernel.cu:94: operator(): block:
+_FILE = re.compile(
+    rb"(?P<file>[A-Za-z]:\\[^:\"<>|*?]*|<[^<>]*>|[^\s:\[\]\"'`|]+):(?P<line>\d+): "
+    rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$"
+)
+# the file may be lost where writers overlap:  h unknown: block:
+_NO_FILE = re.compile(rb"(?:block|global id):\s*$")
+# wrapped before the assertion:  Assertion `c` failed.
+_WRAPPED = re.compile(rb"^\s*Assertion (?:failed: )?`")
+# .../5e01b7aa9d/rank_3_0/inductor_cache/pg/cpgn.py
+_RANK_IN_PATH = re.compile(rb"[/\\]rank_?(\d{1,5})(?:_\d+)?[/\\]")
+_INDEX = re.compile(r"index out of bounds:\s*(?P<rest>.*)", re.DOTALL)
+_LOWER = re.compile(r"(?P<lower>-?\w+) <= (?P<rest>.*)", re.DOTALL)
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """The parts of inductor's index check; None where it has no such part."""
+
+    index: str | None
+    lower: str | None
+    upper: str | None
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the assertion at this hit; a record without its condition is malformed."""
+    column = hit.column
+    text = hit.line.text
+    thread = _THREAD.search(text, max(0, text.rfind(b"[", 0, column)))
+    if thread is None:
+        return ()
+    head, start = text[: thread.start()], hit.line.start
+    if not head.strip() and (before := hit.window.previous(hit.line)) is not None:
+        head, start = before.text, before.start
+    where = _FILE.search(head)
+    if where is None and _NO_FILE.search(head) is None:
+        return ()
+    before_file = head[: where.start()] if where else b""
+    asserted = _asserted(hit, before_file, text[thread.start() :], thread)
+    if asserted is None:
+        return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
+    return (_draft(hit, start, head, where, thread, *asserted),)
+
+
+def _asserted(
+    hit: Hit, prefix: bytes, text: bytes, thread: re.Match[bytes]
+) -> tuple[str, bool] | None:
+    """The text between the backquotes, and whether it is whole; None where there is none."""
+    opened = text.find(b"`", 0, thread.end() - thread.start())
+    rest = text[opened + 1 :] if opened >= 0 else None
+    if rest is not None and (end := _closing(rest)) >= 0:
+        return _text(rest[:end]), True
+    for line in hit.following(1):
+        more = strip_head(prefix, line.text)
+        if more is None or (end := _closing(more)) < 0 or b"thread: [" in more[:end]:
+            break
+        if rest is not None:
+            return _text(rest.rstrip() + b" " + more[:end].lstrip()), True
+        if wrapped := _WRAPPED.match(more):
+            return _text(more[wrapped.end() : end]), True
+    return (_text(rest), False) if rest is not None else None
+
+
+def _closing(rest: bytes) -> int:
+    end = rest.find(b"` failed")
+    return end if end >= 0 else rest.find(b"`: ")
+
+
+def _text(raw: bytes) -> str:
+    return raw[:2000].decode("utf-8", "replace").strip()
+
+
+def _draft(
+    hit: Hit,
+    start: int,
+    head: bytes,
+    where: re.Match[bytes] | None,
+    thread: re.Match[bytes],
+    condition: str,
+    complete: bool,
+) -> Draft:
+    file, line = (where["file"], int(where["line"])) if where else (b"unknown", 0)
+    named = not (line == 0 and file.endswith(b"unknown"))
+    function = where["function"] if where else None
+    bounds = read_bounds(condition) if complete else Bounds(None, None, None)
+    fields = {
+        "file": _text(file) if named else None,
+        "line": line if named else None,
+        "function": _text(function) if function and function != b"unknown" else None,
+        "condition": condition,
+        "index": bounds.index,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+    }
+    return Draft(
+        kind=DeviceAssert,
+        fields=fields,
+        start=start,
+        end=hit.line.end,
+        text=hit.line.text if start == hit.line.start else head + hit.line.text,
+        prefix=_writer(head[: where.start()] if where else b"", file),
+        fold=(fields["file"], fields["line"], fields["function"], condition),
+        member=(thread[1], thread[2], thread[3]),
+    )
+
+
+def _writer(head: bytes, file: bytes) -> Prefix:
+    prefix = read_prefix(head)
+    if prefix.rank is None and (match := _RANK_IN_PATH.search(file)):
+        return prefix._replace(rank=int(match[1]))
+    return prefix
+
+
+def read_bounds(condition: str) -> Bounds:
+    """Index, lower and upper bound of `index out of bounds: 0 <= tmp4 < ks0`.
+
+    Proven halves are dropped by inductor, and a clamp puts a whole expression with `<` in the
+    text, so the bound is what follows the last ` < ` (torch 2.13, codegen/common.py).
+    """
+    match = _INDEX.match(condition)
+    if match is None:
+        return Bounds(None, None, None)
+    rest = match["rest"].strip()
+    lower = None
+    if found := _LOWER.match(rest):
+        lower, rest = found["lower"], found["rest"].strip()
+    index, _, upper = rest.rpartition(" < ")
+    if not index:
+        index, upper = rest.removesuffix("<").strip(), ""
+    if index.lstrip("-").isdecimal():
+        return Bounds(None, lower or index, None)
+    return Bounds(index or None, lower, upper.strip() or None)

@@ -1,0 +1,236 @@
+"""A model's refusal of an input, in every form that the AOTI runtime and export have.
+
+    Error: input_handles[0]: unmatched dim value at 1, expected: 16, but got: 17
+
+gives one `InputCheck`. Sources: torch 2.13, _inductor/codegen/cpp_wrapper_cpu.py,
+`codegen_input_*_check` (AOTI_RUNTIME_CHECK_INPUTS); aoti_runtime/interface.cpp, the number of
+inputs; aoti_runtime/utils.h and _dynamo/guards.cpp, `assert_size_stride` (what was got stands left,
+what was expected right; the op on the next line); _export/utils.py,
+`_check_input_constraints_for_graph`. The device check prints its number twice: `11(cuda)`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from aoti_logscan.events import InputCheck
+from aoti_logscan.lines import Hit
+from aoti_logscan.parsers.scalar_types import device_name, dtype_name
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Malformed, Parsed
+
+NAME = "input_check"
+ANCHORS = (
+    b"input_handles[",
+    b"vector size to be ",
+    b"expected ndim ",
+    b"expected size ",
+    b"wrong number of dimensions",
+    b"Expected input ",
+    b"Guard failed: ",
+)
+
+# input_handles[2]: unmatched dtype, expected: 5(at::kHalf), but got: 15
+# input_handles[0]: dim value is too large at 0, expected to be <= 64, but got: 100
+_HANDLE = re.compile(
+    rb"input_handles\[(?P<input>\d+)\]: (?P<what>unmatched (?:dtype|device type|dim value|stride"
+    rb" value)|dim value is too (?:small|large))(?: at (?P<dim>\d+))?, expected(?: it)?"
+    rb"(?: to be (?:>=|<=)|:) (?P<expected>-?\d+)(?:\((?P<name>[\w:]+)\))?"
+    rb"(?:, but got: (?P<actual>-?\d+))?"
+)
+# expected inputs vector size to be 2, but got 1
+_COUNT = re.compile(
+    rb"expected input(?:s| handles) vector size to be (?P<expected>\d+), but got (?P<actual>\d+)"
+)
+# expected ndim 2 but got 3
+_RANK = re.compile(rb"expected ndim (?P<expected>\d+) but got (?P<actual>\d+)")
+# expected size 4==5, stride 1==1 at dim=0; expected size 8==8, stride 1==5 at dim=1
+_SIZE_STRIDE = re.compile(
+    rb"expected size (?P<size>-?\d+)==(?P<want>-?\d+), stride (?P<stride>-?\d+)==(?P<wanted>-?\d+)"
+    rb" at dim=(?P<dim>\d+)"
+)
+# wrong number of dimensions2   (the rank that was got is glued on; older: nothing)
+_GLUED_RANK = re.compile(rb"wrong number of dimensions(?P<actual>\d+)?\b")
+# Error in op: input
+_OP = re.compile(rb"Error in op: (?P<op>[^\s\"'\\]+)")
+# Expected input at *args[0].shape[1] to be equal to 16, but got 17
+# Expected input at *args[0].shape[0] to be >= 4, but got 3
+_EXPORT = re.compile(
+    rb"Expected input at (?P<path>\S+?)(?:\.shape\[(?P<dim>\d+)\])? to be"
+    rb" (?P<relation>equal to|>=|<=) (?P<expected>[^,\s]+), but got (?P<actual>-?[\w.]+)"
+)
+# *args[0]   *args.[2].mask
+_ARGUMENT = re.compile(rb"^\*args\.?\[(?P<input>\d+)\](?P<rest>.*)$")
+# Guard failed: x.size()[0] == 3
+_GUARD = re.compile(
+    rb"Guard failed: (?P<name>[A-Za-z_][\w.\[\]'\"]*)\.size\(\)\[(?P<dim>\d+)\]"
+    rb" (?P<relation>==|>=|<=) (?P<expected>\d+)"
+)
+#: bytes of a form before its anchor ("expected inputs " before "vector size to be ")
+_BEFORE_ANCHOR = 24
+#: lines below the message in which `assert_size_stride` names its op
+_OP_LINES = 3
+
+_PROPERTIES = {
+    b"unmatched dtype": "dtype",
+    b"unmatched device type": "device",
+    b"unmatched dim value": "dim",
+    b"unmatched stride value": "stride",
+    b"dim value is too small": "dim-lower-bound",
+    b"dim value is too large": "dim-upper-bound",
+    b"equal to": "dim",
+    b"==": "dim",
+    b">=": "dim-lower-bound",
+    b"<=": "dim-upper-bound",
+}
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the check at this hit; nothing where the words are generated code."""
+    text, column = hit.line.text, hit.column
+    for pattern, read in _FORMS:
+        match = pattern.search(text, max(0, column - _BEFORE_ANCHOR))
+        if match is None or match.start() > column:
+            continue
+        fields = read(hit, match)
+        if fields is None:
+            return (Malformed(hit.line.start, hit.line.end, "an input check without its numbers"),)
+        return (_draft(hit, match, fields),)
+    return ()
+
+
+def _draft(hit: Hit, match: re.Match[bytes], fields: dict[str, Any]) -> Draft:
+    return Draft(
+        kind=InputCheck,
+        fields=fields,
+        start=hit.line.start,
+        end=hit.line.end,
+        text=hit.line.text,
+        prefix=read_prefix(hit.line.text[: match.start()]),
+        fold=tuple(fields.values()),
+    )
+
+
+def _handle(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:
+    prop = _PROPERTIES[match["what"]]
+    name = match["name"].decode() if match["name"] else None
+    read = {"dtype": _dtype, "device": _device}.get(prop, _number)
+    return {
+        "check": "handles",
+        "property": prop,
+        "input": int(match["input"]),
+        "dim": int(match["dim"]) if match["dim"] else None,
+        "expected": read(match["expected"], name),
+        "actual": read(match["actual"], None),
+    }
+
+
+def _number(digits: bytes | None, _name: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+def _dtype(digits: bytes | None, _name: str | None) -> str | None:
+    return dtype_name(int(digits)) if digits else None
+
+
+def _device(digits: bytes | None, name: str | None) -> str | None:
+    if name is not None:
+        return name
+    return device_name(int(digits)) if digits else None
+
+
+def _count(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    return {
+        "check": "count",
+        "property": "count",
+        "expected": int(match["expected"]),
+        "actual": int(match["actual"]),
+    }
+
+
+def _rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    return {
+        "check": "size-stride",
+        "property": "rank",
+        "expected": int(match["expected"]),
+        "actual": int(match["actual"]),
+        "op": _op(hit),
+    }
+
+
+def _glued_rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    actual = match["actual"]
+    return {
+        "check": "size-stride",
+        "property": "rank",
+        "actual": int(actual) if actual else None,
+        "op": _op(hit),
+    }
+
+
+def _size_stride(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:
+    for found in _SIZE_STRIDE.finditer(hit.line.text, match.start()):
+        for prop, got, want in (("dim", "size", "want"), ("stride", "stride", "wanted")):
+            if int(found[got]) != int(found[want]):
+                return {
+                    "check": "size-stride",
+                    "property": prop,
+                    "dim": int(found["dim"]),
+                    "expected": int(found[want]),
+                    "actual": int(found[got]),
+                    "op": _op(hit),
+                }
+    return None
+
+
+def _op(hit: Hit) -> str | None:
+    if match := _OP.search(hit.line.text):
+        return match["op"].decode("utf-8", "replace")
+    for line in hit.following(_OP_LINES):
+        if match := _OP.search(line.text):
+            return match["op"].decode("utf-8", "replace")
+        if b"expected size " in line.text or b"Traceback (" in line.text:
+            break
+    return None
+
+
+def _export(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    argument = _ARGUMENT.match(match["path"])
+    expected, actual = match["expected"], match["actual"]
+    plain = argument is not None and not argument["rest"]
+    return {
+        "check": "export",
+        "property": _PROPERTIES[match["relation"]],
+        "input": int(argument["input"]) if argument and plain else None,
+        "name": None if plain else match["path"].decode("utf-8", "replace"),
+        "dim": int(match["dim"]) if match["dim"] else None,
+        "expected": _integer_or_text(expected),
+        "actual": _integer_or_text(actual.rstrip(b".")),
+    }
+
+
+def _guard(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    return {
+        "check": "export",
+        "property": _PROPERTIES[match["relation"]],
+        "name": match["name"].decode("utf-8", "replace"),
+        "dim": int(match["dim"]),
+        "expected": int(match["expected"]),
+    }
+
+
+def _integer_or_text(raw: bytes) -> int | str:
+    text = raw.decode("utf-8", "replace")
+    return int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else text
+
+
+_FORMS = (
+    (_HANDLE, _handle),
+    (_COUNT, _count),
+    (_RANK, _rank),
+    (_SIZE_STRIDE, _size_stride),
+    (_GLUED_RANK, _glued_rank),
+    (_EXPORT, _export),
+    (_GUARD, _guard),
+)

@@ -1,0 +1,89 @@
+"""How a process ended, as the shell, faulthandler, the C library or torchrun tells it.
+
+    bash: line 1:  8287 Segmentation fault      python script.py pw:meta
+    Aborted (core dumped)
+    Fatal Python error: Segmentation fault
+    double free or corruption (!prev)
+
+give one `ProcessDeath` each. Sources: bash and zsh job messages; CPython, faulthandler.c; glibc,
+malloc.c (`malloc_printerr`) and `__fortify_fail`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aoti_logscan.events import ProcessDeath
+from aoti_logscan.lines import Hit
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Parsed
+
+NAME = "process_death"
+ANCHORS = (
+    b"Segmentation fault",
+    b"segmentation fault",
+    b"Aborted",
+    b"Bus error",
+    b"Illegal instruction",
+    b"Floating point exception",
+    b"Fatal Python error: ",
+    b"double free or corruption",
+    b"free(): ",
+    b"malloc(): ",
+    b"malloc_consolidate(): ",
+    b"munmap_chunk(): ",
+    b"corrupted size vs. prev_size",
+    b"stack smashing detected",
+)
+
+_SIGNALS = {
+    b"segmentation fault": "SIGSEGV",
+    b"aborted": "SIGABRT",
+    b"bus error": "SIGBUS",
+    b"illegal instruction": "SIGILL",
+    b"floating point exception": "SIGFPE",
+}
+_NAMES = (
+    rb"(?P<signal>[Ss]egmentation fault|Aborted|Bus error|Illegal instruction"
+    rb"|Floating point exception)"
+)
+# bash: line 1:  8287 Segmentation fault      python x.py
+# ./run.sh: line 9:  2741 Aborted                 (core dumped)
+_JOB = re.compile(
+    rb"(?:line \d+: +\d+ |\[\d+\][-+ ] +(?:\d+ )?|sh: )" + _NAMES + rb"\b(?! from GPU)"
+)
+# Segmentation fault (core dumped)      Aborted
+_WORD = re.compile(rb"(?:^|[\s:])" + _NAMES + rb"(?:\s*\(core dumped\).*|\s*)$")
+# Fatal Python error: Segmentation fault
+_FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")
+_LIBC = re.compile(
+    rb"double free or corruption|corrupted size vs\. prev_size|stack smashing detected"
+    rb"|(?:free|malloc|malloc_consolidate|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|memory"
+    rb"|unsorted|mismatching|smallbin|largebin|double|too many)"
+)
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the death at this hit; nothing where the words are part of other text."""
+    text, column = hit.line.text, hit.column
+    if match := _LIBC.match(text, column):
+        return (_draft(hit, match, "libc", "SIGABRT"),)
+    if match := _FATAL.match(text, column):
+        return (_draft(hit, match, "faulthandler", _SIGNALS.get(match["signal"].lower())),)
+    for pattern in (_JOB, _WORD):
+        match = pattern.search(text, max(0, column - 24))
+        if match and match.start("signal") == column:
+            return (_draft(hit, match, "shell", _SIGNALS[match["signal"].lower()]),)
+    return ()
+
+
+def _draft(hit: Hit, match: re.Match[bytes], told_by: str, signal: str | None) -> Draft:
+    return Draft(
+        kind=ProcessDeath,
+        fields={"told_by": told_by, "signal": signal},
+        start=hit.line.start,
+        end=hit.line.end,
+        text=hit.line.text,
+        prefix=read_prefix(hit.line.text[: match.start()]),
+        fold=(told_by, signal),
+    )

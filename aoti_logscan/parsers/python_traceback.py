@@ -1,0 +1,150 @@
+"""A Python traceback, whatever prefix its lines carry.
+
+    [rank1]: Traceback (most recent call last):
+    [rank1]:   File "/opt/train.py", line 402, in <module>
+    [rank1]:     main()
+    [rank1]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered
+
+gives one `PythonException`. Lines of other writers between them are passed over. The message goes
+on until a line that cannot belong to it. Source: CPython, Lib/traceback.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from aoti_logscan.events import Frame, PythonException
+from aoti_logscan.lines import Hit, Line, strip_head
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Parsed
+
+NAME = "python_traceback"
+ANCHORS = (b"Traceback (most recent call last)",)
+
+#   File "/opt/train.py", line 402, in main
+_FRAME = re.compile(rb'^\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+# torch.AcceleratorError: CUDA error: ...      AssertionError
+_EXCEPTION = re.compile(
+    rb"^(?P<type>[A-Za-z_][\w.]*(?:<locals>[\w.]*)*)(?:: ?(?P<message>.*))?$", re.DOTALL
+)
+_REPEATED = re.compile(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\s*$|^\s*\.\.\.<")
+# what can follow a traceback but never stands in an exception's message
+_AFTER_MESSAGE = re.compile(
+    rb"^(?:The above exception was the direct cause|During handling of the above exception"
+    rb"|Traceback \(most recent call last\)|terminate called|Exception raised from "
+    rb"|Fatal Python error|=========|\[rank\d+\]:|\[[EWIF]\d{3,4} |[VDIWEC]\d{4} \d\d:\d\d)"
+)
+#: lines of other writers in a row that are passed over
+_FOREIGN = 200
+#: lines of one traceback, and of one exception's message
+_MAX_LINES = 2000
+_MESSAGE_LINES = 24
+_MESSAGE_BYTES = 4000
+_FRAMES = 64
+
+
+class _Tail(NamedTuple):
+    """The exception's line (the traceback's head where there is none), and the record's end."""
+
+    exception: str | None
+    message: str
+    start: int
+    text: bytes
+    end: int
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the traceback that begins at this hit."""
+    head = hit.line.text[: hit.column]
+    if head.strip().endswith((b'"', b"'", b"`")):
+        return ()
+    frames, tail = _read(hit, head)
+    if not frames and tail.exception is None:
+        return ()
+    fields = {
+        "begins": hit.window.base + hit.line.start,
+        "exception": tail.exception,
+        "message": tail.message,
+        "frames": tuple(frames[-_FRAMES:]),
+        "cut": tail.exception is None,
+    }
+    return (
+        Draft(
+            kind=PythonException,
+            fields=fields,
+            start=tail.start,
+            end=tail.end,
+            text=tail.text,
+            prefix=read_prefix(head),
+            fold=(tail.exception, tail.message, frames[-1] if frames else None),
+        ),
+    )
+
+
+def _read(hit: Hit, head: bytes) -> tuple[list[Frame], _Tail]:
+    frames: list[Frame] = []
+    foreign, end = 0, hit.line.end
+    margin: bytes | None = None
+    lines = hit.window.following(hit.line, _MAX_LINES)
+    for line in lines:
+        own = strip_head(head, line.text)
+        if own is None:
+            foreign += 1
+            if foreign > _FOREIGN:
+                break
+            continue
+        foreign = 0
+        if margin is None:
+            margin = own[: len(own) - len(own.lstrip(b" "))][:-2]
+        text = own.removeprefix(margin)
+        if match := _FRAME.match(text):
+            frames.append(_frame(match))
+        elif text.startswith((b" ", b"\t")) or _REPEATED.match(text) or not text.strip():
+            _add_source(frames, text)
+        elif match := _EXCEPTION.match(text):
+            return frames, _tail(hit, line, head + margin, match)
+        else:
+            break
+        end = line.end
+    return frames, _Tail(None, "", hit.line.start, hit.line.text, end)
+
+
+def _frame(match: re.Match[bytes]) -> Frame:
+    function = match["function"]
+    return Frame(
+        function=function.decode("utf-8", "replace").strip() if function else None,
+        file=match["file"].decode("utf-8", "replace"),
+        line=int(match["line"][:18]),
+    )
+
+
+def _add_source(frames: list[Frame], text: bytes) -> None:
+    """The first line below a frame is its source text; `^^^^` marks and repeats are none."""
+    source = text.strip()
+    if frames and frames[-1].text is None and source and not _REPEATED.match(text):
+        last = frames[-1]
+        frames[-1] = Frame(
+            last.function, last.file, last.line, source[:500].decode("utf-8", "replace")
+        )
+
+
+def _tail(hit: Hit, line: Line, head: bytes, match: re.Match[bytes]) -> _Tail:
+    """The exception's type and message, with the lines that still belong to the message."""
+    parts = [match["message"] or b""]
+    end, size, foreign = line.end, len(parts[0]), 0
+    for more in hit.window.following(line, _MESSAGE_LINES):
+        own = strip_head(head, more.text)
+        if own is None:
+            foreign += 1
+            if foreign > _MESSAGE_LINES:
+                break
+            continue
+        if _AFTER_MESSAGE.match(own) or size > _MESSAGE_BYTES:
+            break
+        parts.append(own)
+        size += len(own)
+        end = more.end
+    message = b"\n".join(parts)[:_MESSAGE_BYTES].decode("utf-8", "replace").rstrip()
+    kind = match["type"].decode("utf-8", "replace")
+    return _Tail(kind, message, line.start, line.text, end)

@@ -1,0 +1,93 @@
+"""torch's own log lines: what of them is dumped code or talk, and the known red herrings.
+
+    V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] # AOT ID: ...
+
+Lines of level V, D and I and lines tagged with an artifact hold generated code, graphs, guards and
+reasons: no text in them is a failure, so they are owned here. So is an autotuning choice that was
+rejected, unless its error poisons the context. `Loading outdated pt2 file` and the like give a
+`Harmless`; the loader's warning of another machine a `DeviceInformation`. Sources: torch 2.13,
+_logging/_internal.py, `TorchLogsFormatter.format`; _inductor/select_algorithm.py;
+_inductor/package/package.py; export/pt2_archive/_package.py; aoti_runner's `Could not dlsym`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aoti_logscan.events import DeviceInformation, Event, Harmless
+from aoti_logscan.lines import Hit
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Parsed
+
+NAME = "torch_logs"
+ANCHORS = (
+    b"Ignoring this choice",
+    b"Loading outdated pt2 file",
+    b"Could not dlsym ",
+    b"Device information mismatch for ",
+    b"libdrm/amdgpu.ids: No such file",
+)
+
+# [rank1]:V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] text
+_LINE = re.compile(
+    rb"(?P<level>[VDIWECF])\d{4} \d\d:\d\d:\d\d\.\d{6,} \d+ (?P<file>[^\s:\]]+):\d+\]"
+    rb"(?: \[!?\d+(?:/\d+){0,2}(?:_\d+)?\])?(?: \[__(?P<artifact>\w+)\])?"
+)
+# [2023-11-05 10:11:12,345] [0/0] torch._inductor.graph.__output_code: [DEBUG] text
+_OLD_LINE = re.compile(
+    rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\](?: \[!?\d+(?:/\d+){0,2}(?:_\d+)?\])?"
+    rb" (?P<logger>torch\.[\w.]+): \[(?P<level>[A-Z]+)\]"
+)
+# Device information mismatch for AOTI_COMPUTE_CAPABILITY: 100 vs 90. This could cause
+_DEVICE = re.compile(
+    rb"Device information mismatch for (?P<key>AOTI_\w+): (?P<here>.*?) vs (?P<package>.*?)\. This"
+)
+_HARMLESS = {
+    b"Ignoring this choice": "autotune-reject",
+    b"Loading outdated pt2 file": "outdated-package",
+    b"Could not dlsym ": "dlsym",
+    b"libdrm/amdgpu.ids": "libdrm",
+}
+# errors of a rejected choice that leave the context unusable
+_POISON = re.compile(rb"illegal memory access|misaligned address|illegal instruction")
+#: bytes of a line in which its prefix is looked for
+_HEAD = 400
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the red herring or the warning at this hit."""
+    text, column = hit.line.text, hit.column
+    if match := _DEVICE.match(text, column):
+        fields = {key: value.decode("utf-8", "replace") for key, value in match.groupdict().items()}
+        return (_draft(hit, DeviceInformation, dict(fields)),)
+    for literal, form in _HARMLESS.items():
+        if text.startswith(literal, column):
+            return (_draft(hit, Harmless, {"form": form}),)
+    return ()
+
+
+def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:
+    return Draft(
+        kind=kind,
+        fields=fields,
+        start=hit.line.start,
+        end=hit.line.end,
+        text=hit.line.text,
+        prefix=read_prefix(hit.line.text[: hit.column]),
+        fold=tuple(fields.values()),
+    )
+
+
+def owns(hit: Hit) -> int | None:
+    """The end of the line where it is one whose text is no failure."""
+    text = hit.line.text
+    if b"] " not in text[:_HEAD]:
+        return None
+    if match := _LINE.search(text[:_HEAD]):
+        quiet = match["level"] in b"VDI" or match["artifact"] is not None
+        rejected = match["file"].endswith(b"select_algorithm.py") and not _POISON.search(text)
+        return hit.line.end if quiet or rejected else None
+    if match := _OLD_LINE.search(text[:_HEAD]):
+        quiet = match["level"] in (b"DEBUG", b"INFO") or b".__" in match["logger"]
+        return hit.line.end if quiet else None
+    return None

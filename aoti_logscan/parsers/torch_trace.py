@@ -1,0 +1,140 @@
+"""TORCH_TRACE: one record of a line of JSON, and its payload on lines that begin with a TAB.
+
+    V1130 06:57:13.145000 30988 torch/_inductor/codecache.py:2616] {"graph_dump": {...}, ...}
+    <TAB>first line of the payload
+
+A record is closed: whatever stands in it (generated code, tracebacks of a compilation) is no
+failure of the run, so all of it is owned here. `compilation_metrics` gives a `Compile`, the
+artifact `torch_version` a `TorchVersion`; other records give nothing yet. A trace holds compile
+time only. Source: torch 2.13, _logging/_internal.py, `trace_structured` and `LazyTraceHandler`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from aoti_logscan.events import Clock, Compile, Event, TorchVersion
+from aoti_logscan.lines import Hit
+from aoti_logscan.prefix import Prefix
+from aoti_logscan.scan import Draft, Malformed, Parsed
+
+NAME = "torch_trace"
+ANCHORS = (
+    b'] {"compilation_metrics": ',
+    b'] {"bwd_compilation_metrics": ',
+    b'] {"artifact": {"name": "torch_version"',
+)
+
+# V1130 06:57:13.145000 30988 torch/_inductor/codecache.py:2616] {
+_HEAD = re.compile(
+    rb"V(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.(?P<fraction>\d{6}) (?P<pid>\d+)"
+    rb" [^\n]{1,300}?:\d+\] \{\""
+)
+_TAB = 0x09
+_VERSION = re.compile(rb'"pytorch_version": "(?P<version>[^"\n]+)"')
+
+
+class _Metrics(msgspec.Struct):
+    """The fields of `compilation_metrics` that are used, loosely typed."""
+
+    compile_id: Any = None
+    fail_type: Any = None
+    fail_reason: Any = None
+
+
+class _Envelope(msgspec.Struct):
+    compilation_metrics: _Metrics | None = None
+    bwd_compilation_metrics: _Metrics | None = None
+    rank: Any = None
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the record at this hit; `Malformed` where its envelope is no JSON."""
+    text = hit.line.text
+    head = _HEAD.match(text)
+    if head is None or head.end() < hit.column:
+        return ()
+    if b'{"artifact"' in text[hit.column : hit.column + 16]:
+        return _version(hit, head)
+    try:
+        envelope = _decode(text[head.end() - 2 :])
+    except (msgspec.DecodeError, RecursionError) as error:
+        return (Malformed(hit.line.start, hit.line.end, f"a trace record is no JSON: {error}"),)
+    metrics = envelope.compilation_metrics or envelope.bwd_compilation_metrics
+    if metrics is None:
+        return ()
+    fields = {
+        "compile_id": _text(metrics.compile_id),
+        "fail_type": _text(metrics.fail_type),
+        "fail_reason": _text(metrics.fail_reason),
+    }
+    rank = envelope.rank if isinstance(envelope.rank, int) else None
+    return (_draft(hit, Compile, fields, head, rank),)
+
+
+def _text(value: object) -> str | None:
+    return value[:4000] if isinstance(value, str) else None
+
+
+def _version(hit: Hit, head: re.Match[bytes]) -> Parsed:
+    for line in hit.following(6):
+        if match := _VERSION.search(line.text):
+            version = match["version"].decode("utf-8", "replace")
+            return (_draft(hit, TorchVersion, {"version": version}, head, None),)
+        if not line.text.startswith(b"\t"):
+            break
+    return (Malformed(hit.line.start, hit.line.end, "a torch_version record without a version"),)
+
+
+def _draft(
+    hit: Hit,
+    kind: type[Event],
+    fields: dict[str, Any],
+    head: re.Match[bytes],
+    rank: int | None,
+) -> Draft:
+    stamp = f"{head['date'].decode()} {head['time'].decode()}.{head['fraction'].decode()}000"
+    shown = hit.line.text if kind is TorchVersion else hit.line.text[: head.end()] + b"..."
+    return Draft(
+        kind=kind,
+        fields=fields,
+        start=hit.line.start,
+        end=hit.line.end,
+        text=shown,
+        prefix=Prefix(rank, head["pid"].decode(), Clock("python", stamp)),
+    )
+
+
+def owns(hit: Hit) -> int | None:
+    """The end of the record where this hit is in a trace's envelope or payload.
+
+    The payload's head may be out of the window: a run of TAB-led lines that reaches back to the
+    window's start is taken for a payload.
+    """
+    buffer = hit.window.buffer
+    start = buffer.rfind(b"\n", 0, hit.start) + 1
+    if buffer[start] == _TAB:
+        head = start
+        while head > 0 and buffer[head] == _TAB:
+            head = buffer.rfind(b"\n", 0, head - 1) + 1
+        known = _HEAD.match(buffer, head) is not None
+        if not known and not (buffer[head] == _TAB and hit.window.base > 0):
+            return None
+    elif _HEAD.match(buffer, start) is None:
+        return None
+    return _payload_end(hit, start)
+
+
+def _payload_end(hit: Hit, start: int) -> int:
+    """Where the last TAB-led line after `start` ends, within the window."""
+    buffer, size = hit.window.buffer, hit.window.size
+    end = buffer.find(b"\n", start, size)
+    while 0 <= end < size - 1 and buffer[end + 1] == _TAB:
+        end = buffer.find(b"\n", end + 1, size)
+    return size if end < 0 else end

@@ -1,0 +1,235 @@
+"""A pattern: which events are which failure, and what is told of it; one TOML file each.
+
+A pattern names an event type and conditions on fields (of the event or of its surroundings), the
+class, and where each fact of the class comes from. It never sees log text but through fields. Its
+id is its file's name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import regex
+
+from aoti_logscan.errors import PatternError
+from aoti_logscan.report import Certainty, Role
+
+#: seconds that one regex of a pattern may take on one field
+REGEX_TIMEOUT = 0.5
+
+#: the facts of every failure class; a fact that a pattern does not fill is null
+CLASS_FACTS: dict[str, tuple[str, ...]] = {
+    "device-mismatch": ("compiled_for", "loaded_on", "stage", "tensor"),
+    "input-mismatch": ("input", "name", "property", "dim", "expected", "actual"),
+    "triton-index-out-of-bounds": (
+        "kernel",
+        "file",
+        "line",
+        "index",
+        "lower",
+        "upper",
+        "assertions",
+        "blocks",
+    ),
+    "aten-index-out-of-bounds": ("file", "line", "function", "condition", "assertions"),
+    "cpu-index-out-of-bounds": ("kernel", "file", "line", "index", "lower", "upper"),
+    "device-assert": ("file", "line", "function", "condition", "assertions"),
+    "illegal-memory-access": (
+        "runtime",
+        "reported_by",
+        "asynchronous",
+        "access",
+        "size",
+        "address",
+        "kernel",
+    ),
+    "misaligned-address": (
+        "runtime",
+        "reported_by",
+        "asynchronous",
+        "access",
+        "size",
+        "address",
+        "kernel",
+    ),
+    "gpu-launch-failure": ("runtime", "message"),
+    "no-kernel-image": ("runtime", "compiled_for", "running_on"),
+    "constants-mismatch": ("constant", "expected", "actual"),
+    "package-load-failure": ("file", "reason", "symbol"),
+    "missing-custom-op": ("op",),
+    "nan-or-inf": ("tensor", "kernel", "kind"),
+    "size-stride-assert": ("op", "dim", "expected", "actual"),
+    "operator-error": ("op", "message"),
+    "compile-failure": ("stage", "exception", "message"),
+    "out-of-memory": ("device", "requested"),
+    "collective-failure": ("backend", "op"),
+    "host-crash": ("signal", "frame"),
+    "undecided": (),
+    "none": (),
+}
+
+Lookup = Callable[[str], Any]
+Test = Callable[[Any], bool]
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True):
+    """A step to take; `flag` is what it sets (not offered where that is on already)."""
+
+    title: str
+    command: str | None = None
+    takes_effect: str = "run"
+    why: str = ""
+    flag: str | None = None
+    when: dict[str, Any] = {}
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """Log text that the pattern must claim (or, as a counterexample, must not)."""
+
+    text: str
+    facts: dict[str, Any] = {}
+    pattern: str | None = None
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """One pattern as its file says it.
+
+    `key` are the facts by which findings of one pattern are told apart. `weak` marks one that is a
+    cause only where nothing else is. `consequence_of` names classes, or `*` for any.
+    """
+
+    id: str
+    title: str
+    failure_class: str = msgspec.field(name="class")
+    role: Role = "cause"
+    certainty: Certainty = "sure"
+    weak: bool = False
+    event: str
+    where: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    key: tuple[str, ...] = ()
+    consequence_of: tuple[str, ...] = ()
+    summary: str = ""
+    explain: str = ""
+    fixes: tuple[str, ...] = ()
+    next: tuple[Next, ...] = ()
+    references: tuple[str, ...] = ()
+    example: tuple[Example, ...] = ()
+    counterexample: tuple[Example, ...] = ()
+
+    def matches(self, lookup: Lookup) -> bool:
+        """Whether the fields that `lookup` gives fulfil every condition."""
+        return all(condition(lookup(name)) for name, condition in _tests(self))
+
+
+_TESTS: dict[str, tuple[tuple[str, Test], ...]] = {}
+
+
+def _tests(pattern: Pattern) -> tuple[tuple[str, Test], ...]:
+    """The pattern's conditions as functions, made once for each pattern."""
+    tests = _TESTS.get(pattern.id)
+    if tests is None:
+        tests = tuple((name, _test(wanted)) for name, wanted in pattern.where.items())
+        _TESTS[pattern.id] = tests
+    return tests
+
+
+def _test(wanted: Any) -> Test:
+    """A condition: a plain value is equality, a list one of, a table a named test."""
+    if isinstance(wanted, list):
+        return lambda value: value in wanted
+    if not isinstance(wanted, dict):
+        return lambda value: bool(value == wanted)
+    (name, argument), *more = wanted.items()
+    if more:
+        tests = [_test({key: value}) for key, value in wanted.items()]
+        return lambda value: all(test(value) for test in tests)
+    return _NAMED_TESTS[name](argument)
+
+
+def _regex(source: str) -> Test:
+    compiled = regex.compile(source)
+
+    def search(value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        try:
+            return compiled.search(value, timeout=REGEX_TIMEOUT) is not None
+        except TimeoutError:
+            return False
+
+    return search
+
+
+def extract(source: Mapping[str, Any], value: Any) -> str | None:
+    """What the group `group` of the regex `regex` holds in a field's text; None without a match."""
+    if not isinstance(value, str):
+        return None
+    try:
+        match = regex.search(source["regex"], value, timeout=REGEX_TIMEOUT)
+    except TimeoutError:
+        return None
+    return match[source["group"]] if match else None
+
+
+def _any(wanted: Any) -> Test:
+    test = _test(wanted)
+    return lambda value: any(test(item) for item in value or ())
+
+
+def _not(wanted: Any) -> Test:
+    test = _test(wanted)
+    return lambda value: not test(value)
+
+
+def _present(wanted: bool) -> Test:
+    return lambda value: (value is not None) is wanted
+
+
+_NAMED_TESTS: dict[str, Callable[[Any], Test]] = {
+    "regex": _regex,
+    "any": _any,
+    "not": _not,
+    "present": _present,
+}
+
+
+def read_patterns(folder: Path) -> tuple[Pattern, ...]:
+    """The patterns of a folder, by name; raises `PatternError` for a broken one."""
+    return tuple(read_pattern(file) for file in sorted(folder.glob("*.toml")))
+
+
+def read_pattern(file: Path) -> Pattern:
+    """One pattern; raises `PatternError` that names the file and what is wrong."""
+    try:
+        return msgspec.convert({**load(file), "id": file.stem}, Pattern, strict=True)
+    except msgspec.ValidationError as error:
+        raise PatternError(f"{file}: {error}") from error
+
+
+def load(file: Path) -> dict[str, Any]:
+    """The tables of a pattern file; raises `PatternError` where it is no TOML."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise PatternError(f"{file}: {error}") from error
+
+
+def schema_errors(tables: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a pattern by its JSON schema: the key and what it should be."""
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(schema)
+    for error in validator.iter_errors(tables):
+        yield f"{error.json_path}: {error.message}"
+
+
+def folder_of_patterns() -> Path:
+    """Where the built-in patterns are: in the package, or beside it in a source tree."""
+    here = Path(__file__).parent
+    inside = here / "patterns"
+    return inside if inside.is_dir() else here.parent / "patterns"

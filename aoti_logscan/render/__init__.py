@@ -1,0 +1,1 @@
+"""Report to text and JSON; renderers see the report only."""

@@ -1,0 +1,153 @@
+"""The answer, as one frozen value: what every renderer shows and `-f json` prints.
+
+Fields and words are fixed by schema version 1; see the README for what each means to a reader.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA_VERSION = "1"
+
+Certainty = Literal["sure", "likely", "possible"]
+Role = Literal["cause", "consequence", "context", "harmless"]
+
+#: from strongest to weakest
+CERTAINTIES: tuple[Certainty, ...] = ("sure", "likely", "possible")
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """A line the answer rests on; `line` counts from 1, `offset` is in bytes."""
+
+    source: str
+    line: int
+    offset: int
+    text: str
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was recognised, with its role in the failure.
+
+    `count` is how many records say it; `evidence` holds the first of each source.
+    """
+
+    pattern: str
+    failure_class: str = msgspec.field(name="class")
+    role: Role
+    certainty: Certainty
+    title: str
+    summary: str
+    facts: dict[str, Any]
+    count: int
+    rank: int | None
+    process: str | None
+    evidence: tuple[Evidence, ...]
+    explain: str
+    fixes: tuple[str, ...]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer in one sentence; `finding` is an index into the findings."""
+
+    failure_class: str = msgspec.field(name="class")
+    certainty: Certainty | None
+    summary: str
+    finding: int | None
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The line of generated code that launched a kernel."""
+
+    file: str | None
+    line: int | None
+    text: str
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """The last kernel launched, as far as the evidence goes."""
+
+    name: str
+    certainty: Certainty
+    open: bool | None
+    found_by: str
+    why: str
+    launch_index: int | None = None
+    rank: int | None = None
+    evidence: Evidence | None = None
+    arguments: tuple[dict[str, Any], ...] = ()
+    call: Call | None = None
+    producers: tuple[dict[str, Any], ...] = ()
+    source_nodes: tuple[str, ...] = ()
+    aten_ops: tuple[str, ...] = ()
+    user_stack: tuple[str, ...] = ()
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    """A debugging flag and what the input says of it."""
+
+    name: str
+    state: Literal["on", "off", "unknown"]
+    takes_effect: Literal["compile", "run"]
+    evidence: Evidence | None = None
+
+
+class NextStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do next; `command` can be pasted."""
+
+    title: str
+    command: str | None
+    takes_effect: Literal["compile", "run"]
+    why: str
+
+
+class CompileRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One compilation told by a trace."""
+
+    id: str | None
+    rank: int | None
+    ok: bool
+    fail_type: str | None
+    fail_reason: str | None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something of a source that was not understood; `line` is None for the whole source."""
+
+    line: int | None
+    what: str
+
+
+class SourceReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of one input: size in bytes after decompression, records by parser."""
+
+    name: str
+    bytes: int
+    rank: int | None
+    torch_version: str | None
+    records: dict[str, int]
+    problems: tuple[Problem, ...]
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """Who wrote the report."""
+
+    name: str
+    version: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the tool has to say of one failed (or healthy) run."""
+
+    schema_version: str
+    tool: Tool
+    signature: str | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    last_kernel: Kernel | None
+    lineage: dict[str, Any] | None
+    flags: tuple[Flag, ...]
+    next_steps: tuple[NextStep, ...]
+    compiles: tuple[CompileRecord, ...]
+    sources: tuple[SourceReport, ...]

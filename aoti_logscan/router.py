@@ -1,0 +1,327 @@
+"""Situations times patterns: findings with roles, and the verdict.
+
+Each event goes to the most specific matching pattern. Findings of one pattern are told
+apart by its key facts. The cause is the first finding, in the order of the run, that is no
+consequence of another; everything else is a consequence of it or stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from aoti_logscan.artifacts.library import Library
+from aoti_logscan.events import InputCheck, PythonException
+from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, extract
+from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
+from aoti_logscan.timeline import Situation
+
+#: after an error of these classes every later one of the process is its consequence
+_POISONING = frozenset(
+    {
+        "triton-index-out-of-bounds",
+        "aten-index-out-of-bounds",
+        "device-assert",
+        "illegal-memory-access",
+        "misaligned-address",
+    }
+)
+
+
+class Routed(NamedTuple):
+    """Findings, cause first and then by position, and the verdict on them."""
+
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    cause: Pattern | None
+
+
+class Router:
+    """Patterns by event type, the artifacts at hand, and whether launches were blocking."""
+
+    def __init__(
+        self, patterns: Iterable[Pattern], library: Library, blocking: bool | None
+    ) -> None:
+        self._by_event: dict[str, list[Pattern]] = {}
+        for pattern in patterns:
+            self._by_event.setdefault(pattern.event, []).append(pattern)
+        self._library = library
+        self._blocking = blocking
+
+    def pattern_of(self, situation: Situation) -> Pattern | None:
+        """The most specific matching pattern; None where none matches."""
+        tag = type(situation.event).__struct_config__.tag
+        matching = [
+            pattern
+            for pattern in self._by_event.get(str(tag), ())
+            if pattern.matches(self._lookup(situation))
+        ]
+        return max(matching, key=_specificity, default=None)
+
+    def route(self, situations: Iterable[Situation]) -> Routed:
+        """Findings with their roles, and the verdict."""
+        drafts: dict[tuple[Any, ...], _Draft] = {}
+        for situation, pattern in self._claims(situations):
+            facts = self._facts(pattern, situation)
+            key = (pattern.id, *(facts.get(name) for name in pattern.key))
+            if key in drafts:
+                drafts[key].add(situation, facts)
+            else:
+                drafts[key] = _Draft(pattern, situation, facts)
+        return _judge(list(drafts.values()))
+
+    def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Pattern]]:
+        """Events with their patterns; an exception that only retells another event is left out."""
+        claimed = [
+            (situation, pattern)
+            for situation in situations
+            if (pattern := self.pattern_of(situation)) is not None
+        ]
+        told = {
+            id(traceback)
+            for situation, _ in claimed
+            if not isinstance(situation.event, PythonException)
+            for traceback in situation.retold_by
+        }
+        for situation, pattern in claimed:
+            if id(situation.event) not in told:
+                yield situation, pattern
+
+    def _facts(self, pattern: Pattern, situation: Situation) -> dict[str, Any]:
+        lookup = self._lookup(situation)
+        facts: dict[str, Any] = dict.fromkeys(CLASS_FACTS[pattern.failure_class])
+        for name, source in pattern.facts.items():
+            facts[name] = _fact(source, lookup)
+        return facts
+
+    def _lookup(self, situation: Situation) -> Lookup:
+        def lookup(name: str) -> Any:
+            if name in _FROM_ARTIFACTS:
+                return _FROM_ARTIFACTS[name](self._library, situation)
+            if name == "launches_are_asynchronous":
+                return None if self._blocking is None else not self._blocking
+            return situation.field(name)
+
+        return lookup
+
+
+def _specificity(pattern: Pattern) -> tuple[bool, int]:
+    """Patterns of a known class come before nets for the rest, then those with more conditions."""
+    return pattern.failure_class != "undecided", len(pattern.where)
+
+
+def _kernel_of_file(library: Library, situation: Situation) -> str | None:
+    return library.kernel_of(situation.field("file"))
+
+
+def _input_name(library: Library, situation: Situation) -> str | None:
+    event = situation.event
+    if not isinstance(event, InputCheck) or event.input is None:
+        return None
+    return library.input_name(event.input, [situation.shim.file] if situation.shim else [])
+
+
+_FROM_ARTIFACTS: dict[str, Callable[[Library, Situation], Any]] = {
+    "package.device": lambda library, _situation: library.device,
+    "package.kernel": _kernel_of_file,
+    "package.input_name": _input_name,
+}
+
+
+def _fact(source: Any, lookup: Lookup) -> Any:
+    """A fact: a field, the first known of several, `{value}` itself, or a regex's `{group}`."""
+    if isinstance(source, dict):
+        return source["value"] if "value" in source else extract(source, lookup(source["field"]))
+    if isinstance(source, list):
+        return next((value for name in source if (value := lookup(name)) is not None), None)
+    return lookup(source)
+
+
+#: facts that add up over the records of a finding
+_ADDED = ("assertions", "blocks")
+
+
+class _Draft:
+    """A finding in the making."""
+
+    def __init__(self, pattern: Pattern, first: Situation, facts: dict[str, Any]) -> None:
+        self.pattern = pattern
+        self.first = first
+        self.facts = facts
+        self.count = first.event.count
+        self.role: Role = pattern.role
+        self.certainty: Certainty = pattern.certainty
+        self.sources = {first.event.place.source: first}
+        self.rank = first.rank
+        self.process = first.event.process
+
+    def add(self, situation: Situation, facts: dict[str, Any]) -> None:
+        """Take in another record of the same finding; what was known first stays."""
+        self.count += situation.event.count
+        self.rank = situation.rank if self.rank is None else self.rank
+        self.process = situation.event.process if self.process is None else self.process
+        self.sources.setdefault(situation.event.place.source, situation)
+        for name, value in facts.items():
+            if name in _ADDED and isinstance(value, int):
+                self.facts[name] = (self.facts[name] or 0) + value
+            elif self.facts.get(name) is None:
+                self.facts[name] = value
+
+    @property
+    def failure_class(self) -> str:
+        return self.pattern.failure_class
+
+    def follows(self, other: _Draft) -> bool:
+        """Whether this is a consequence of `other`, if that is the cause."""
+        named = self.pattern.consequence_of
+        if other.failure_class in named or "*" in named or self.pattern.weak:
+            return True
+        if other.first.order > self.first.order:
+            return False
+        if self.failure_class == other.failure_class:
+            return self.pattern.id != other.pattern.id
+        return other.failure_class in _POISONING and _may_share_a_process(self, other)
+
+    def finding(self) -> Finding:
+        pattern = self.pattern
+        known = {**self.facts, "count": self.count, "rank": self.rank}
+        return Finding(
+            pattern=pattern.id,
+            failure_class=pattern.failure_class,
+            role=self.role,
+            certainty=self.certainty,
+            title=pattern.title,
+            summary=fill(pattern.summary, known) or pattern.title,
+            facts=self.facts,
+            count=self.count,
+            rank=self.rank,
+            process=self.process,
+            evidence=tuple(_evidence(situation) for situation in self.sources.values()),
+            explain=fill(pattern.explain, known),
+            fixes=tuple(fill(text, known) for text in pattern.fixes),
+        )
+
+
+def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
+    """False where the ranks are known and differ."""
+    return one.rank is None or other.rank is None or one.rank == other.rank
+
+
+def _evidence(situation: Situation) -> Evidence:
+    place = situation.event.place
+    return Evidence(place.source, place.line, place.offset, place.text)
+
+
+def fill(template: str, facts: dict[str, Any]) -> str:
+    """A pattern's text with its facts: `{name}`; a part in `[[ ]]` goes where a fact is null."""
+    parts = []
+    for at, part in enumerate(template.replace("]]", "[[").split("[[")):
+        optional = at % 2 == 1
+        values = _Values(facts)
+        filled = part.format_map(values)
+        if not (optional and values.missing):
+            parts.append(filled)
+    return "".join(parts).strip()
+
+
+class _Values(dict[str, Any]):
+    """Facts for `str.format_map`; an unknown one reads `?` and is remembered as missing."""
+
+    missing = False
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.get(name)
+        if value is None:
+            self.missing = True
+            return "?"
+        return value
+
+
+def _judge(drafts: Sequence[_Draft]) -> Routed:
+    cause, others = _cause(drafts)
+    for draft in others:
+        draft.role = _role_beside(draft, cause) if cause is not None else _role_alone(draft)
+    ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
+    findings = tuple(draft.finding() for draft in ordered)
+    return Routed(findings, _verdict(cause, findings), cause.pattern if cause else None)
+
+
+def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
+    """The first finding that may be a cause and follows from no other that may."""
+    able = [
+        draft
+        for draft in drafts
+        if draft.pattern.role == "cause" and draft.failure_class != "undecided"
+    ]
+    able.sort(key=lambda draft: (draft.pattern.weak, draft.first.order))
+    roots = [
+        draft
+        for draft in able
+        if not any(
+            other is not draft and draft.follows(other) and not other.follows(draft)
+            for other in able
+        )
+    ]
+    cause = next(iter(roots or able), None)
+    if cause is not None and cause.pattern.weak and any(_is_symptom(draft) for draft in drafts):
+        cause = None
+    if cause is not None:
+        _lower_where_order_is_unknown(cause, roots)
+    return cause, [draft for draft in drafts if draft is not cause]
+
+
+def _is_symptom(draft: _Draft) -> bool:
+    """Whether this is a failure of its own whose class is not known."""
+    return draft.failure_class == "undecided" and draft.pattern.role == "cause"
+
+
+def _lower_where_order_is_unknown(cause: _Draft, roots: Sequence[_Draft]) -> None:
+    """Without wall times, which of several sources failed first is only likely."""
+    rivals = [
+        draft
+        for draft in roots
+        if draft is not cause
+        and draft.pattern.weak == cause.pattern.weak
+        and draft.failure_class != cause.failure_class
+        and draft.first.event.place.source != cause.first.event.place.source
+    ]
+    timed = cause.first.timed and all(draft.first.timed for draft in rivals)
+    if rivals and not timed:
+        at = CERTAINTIES.index(cause.certainty)
+        cause.certainty = CERTAINTIES[min(at + 1, len(CERTAINTIES) - 1)]
+
+
+def _role_beside(draft: _Draft, cause: _Draft) -> Role:
+    if draft.pattern.role != "cause":
+        return draft.pattern.role
+    if draft.pattern.id == cause.pattern.id:
+        return "context"
+    return "consequence" if draft.follows(cause) else "context"
+
+
+def _role_alone(draft: _Draft) -> Role:
+    """Where nothing decides, a failure that was seen is no cause but part of the picture."""
+    return "context" if draft.pattern.role == "cause" else draft.pattern.role
+
+
+def _verdict(cause: _Draft | None, findings: Sequence[Finding]) -> Verdict:
+    if cause is not None:
+        found = findings[0]
+        return Verdict(
+            failure_class=found.failure_class,
+            certainty=found.certainty,
+            summary=found.summary,
+            finding=0,
+        )
+    symptoms = [finding for finding in findings if finding.failure_class != "none"]
+    if not symptoms:
+        return Verdict(
+            failure_class="none", certainty=None, summary="No failure was found.", finding=None
+        )
+    seen = "; ".join(dict.fromkeys(finding.summary for finding in symptoms))
+    return Verdict(
+        failure_class="undecided",
+        certainty=None,
+        summary=f"Something failed, and the cause is not in what was read: {seen}",
+        finding=None,
+    )

@@ -1,0 +1,342 @@
+"""Bytes to records in one pass, knowing no format.
+
+The literals of all parsers are one Hyperscan database. A source is read once, in overlapping
+windows; what an anchor found is handed to the parser that owns the anchor, in the order of the
+bytes. A record that runs past the window is carried over whole, up to `MAX_RECORD`. Equal records
+are folded as they are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import hyperscan
+
+from aoti_logscan.events import Event, Place
+from aoti_logscan.lines import MAX_RECORD, Hit, IncompleteError, Window
+from aoti_logscan.prefix import Prefix
+
+#: bytes read at a time
+WINDOW = 1 << 20
+#: bytes kept before the place where work goes on, for parsers that look back
+LOOK_BEHIND = 64 << 10
+#: events kept of one source; what is beyond is counted
+MAX_EVENTS = 200_000
+#: characters of a record's own text that are kept
+MAX_TEXT = 2_000
+#: members (blocks of an assertion) told apart in one folded event
+MAX_MEMBERS = 100_000
+#: different records that equal ones are folded into at a time
+_OPEN_FOLDS = 512
+#: places of folded records that are kept
+_MAX_REPEATS = 8
+#: problems listed for one source; the rest is counted
+_MAX_PROBLEMS = 50
+
+
+class Draft(NamedTuple):
+    """A record as a parser read it: the event's type and fields, and where it stands.
+
+    `start` and `end` are positions in the window. Records with equal `fold` become one event;
+    `member` is what they are told apart by, counted in `distinct`.
+    """
+
+    kind: type[Event]
+    fields: dict[str, Any]
+    start: int
+    end: int
+    text: bytes
+    prefix: Prefix
+    fold: tuple[Any, ...] | None = None
+    member: Any = None
+
+
+class Malformed(NamedTuple):
+    """A record that is the parser's own but cannot be read."""
+
+    start: int
+    end: int
+    what: str
+
+
+Parsed = Sequence[Draft | Malformed]
+
+
+class Parser(Protocol):
+    """One log format.
+
+    `parse` answers for one hit of its anchors: drafts, or nothing where the record is not of this
+    format. It may raise `IncompleteError` through the lines it asks for, and nothing else.
+    """
+
+    @property
+    def NAME(self) -> str:
+        """What its records are counted under."""
+
+    @property
+    def ANCHORS(self) -> tuple[bytes, ...]:
+        """The literals it is called for, at least 3 bytes each."""
+
+    def parse(self, hit: Hit) -> Parsed:
+        """The records that begin at this hit."""
+
+
+class Owner(Parser, Protocol):
+    """A format with closed records: trace records, dumped code."""
+
+    def owns(self, hit: Hit) -> int | None:
+        """The end of the closed record that holds this hit of another parser, or None."""
+
+
+class Readable(Protocol):
+    """A stream of bytes; `problem` is set when it broke off."""
+
+    problem: str | None
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill the view from its start; 0 at the end."""
+
+
+class Trouble(NamedTuple):
+    """Something not understood, at a line of the source or (None) in the whole of it."""
+
+    line: int | None
+    what: str
+
+
+class Scanned(NamedTuple):
+    """What one source held: events in the order of the bytes, records by parser, problems."""
+
+    events: tuple[Event, ...]
+    size: int
+    records: dict[str, int]
+    problems: tuple[Trouble, ...]
+
+
+class Scanner:
+    """All anchors of some parsers, ready to run over any number of sources.
+
+    A record of an owner is hidden from all parsers but the owners before it.
+    """
+
+    def __init__(self, parsers: Sequence[Parser], owners: Sequence[Owner]) -> None:
+        self._parsers = tuple(parsers)
+        self._owners = tuple(owners)
+        table: dict[bytes, list[int]] = {}
+        for index, parser in enumerate(parsers):
+            for anchor in parser.ANCHORS:
+                table.setdefault(anchor, []).append(index)
+        self._anchors = tuple(table.items())
+        self._longest = max(len(anchor) for anchor in table)
+        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        self._database.compile(
+            expressions=[anchor for anchor, _ in self._anchors],
+            ids=list(range(len(self._anchors))),
+            elements=len(self._anchors),
+            flags=[0] * len(self._anchors),
+            literal=True,
+        )
+
+    def scan(self, name: str, stream: Readable) -> Scanned:
+        """Read the stream to its end; `name` is what its places are called."""
+        window = Window(bytearray(LOOK_BEHIND + MAX_RECORD + 2 * WINDOW))
+        run = _Run(name, window, self._parsers, self._owners)
+        resume = 0
+        while not window.final:
+            self._fill(window, stream)
+            resume = run.work(self._hits(window, resume), resume, self._longest)
+            if not window.final:
+                keep_from = max(0, resume - LOOK_BEHIND)
+                window.drop(keep_from)
+                run.shift(keep_from)
+                resume -= keep_from
+        if stream.problem:
+            run.trouble(window.line_number(window.size), stream.problem)
+        return run.result()
+
+    def _fill(self, window: Window, stream: Readable) -> None:
+        target = min(len(window.buffer), window.size + WINDOW)
+        view = memoryview(window.buffer)
+        while window.size < target:
+            count = stream.readinto(view[window.size : target])
+            if not count:
+                window.final = True
+                break
+            window.size += count
+        view.release()
+        window.grown()
+
+    def _hits(self, window: Window, resume: int) -> list[tuple[int, int, int]]:
+        found: list[tuple[int, int]] = []
+        append = found.append
+
+        def on_match(anchor: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            append((anchor, end))
+
+        begin = max(0, resume - self._longest)
+        view = memoryview(window.buffer)[begin : window.size]
+        # any buffer will do, whatever the stub says
+        self._database.scan(cast(bytes, view), match_event_handler=on_match)
+        view.release()
+        hits = [
+            (begin + end - len(self._anchors[anchor][0]), begin + end, index)
+            for anchor, end in found
+            for index in self._anchors[anchor][1]
+        ]
+        hits.sort()
+        return hits
+
+
+class _Run:
+    """The work on one source: hands hits to parsers, folds what they find."""
+
+    def __init__(
+        self, name: str, window: Window, parsers: tuple[Parser, ...], owners: tuple[Owner, ...]
+    ) -> None:
+        self._name = name
+        self._window = window
+        self._parsers = parsers
+        self._owners = owners
+        self._consumed = [0] * len(parsers)
+        self._closed = 0
+        self._folds: dict[tuple[Any, ...], _Seen] = {}
+        self._seen: list[_Seen] = []
+        self._records: dict[str, int] = {}
+        self._problems: list[Trouble] = []
+        self._not_kept = 0
+        self._not_listed = 0
+
+    def work(self, hits: Iterable[tuple[int, int, int]], resume: int, longest: int) -> int:
+        """Parse the hits from `resume` on; returns where the next window has to go on."""
+        window = self._window
+        limit = window.size if window.final else window.size - longest + 1
+        for start, end, index in hits:
+            if start >= limit:
+                break
+            if start < resume or start < self._closed or start < self._consumed[index]:
+                continue
+            try:
+                self._parse(Hit(window, start, end), index)
+            except IncompleteError:
+                if window.size - start < MAX_RECORD:
+                    return start
+                self._cut(start, end, index)
+        return max(resume, limit)
+
+    def shift(self, by: int) -> None:
+        """Positions moved down by `by` bytes."""
+        self._closed -= by
+        self._consumed = [position - by for position in self._consumed]
+
+    def trouble(self, line: int | None, what: str) -> None:
+        """Note something that was not understood."""
+        if len(self._problems) < _MAX_PROBLEMS:
+            self._problems.append(Trouble(line, what))
+        else:
+            self._not_listed += 1
+
+    def result(self) -> Scanned:
+        """Everything that was found."""
+        if self._not_kept:
+            self.trouble(None, f"{self._not_kept} further records were counted but not kept")
+        problems = list(self._problems)
+        if self._not_listed:
+            problems.append(Trouble(None, f"{self._not_listed} further problems are not listed"))
+        return Scanned(
+            tuple(seen.event(self._name) for seen in self._seen),
+            self._window.base + self._window.size,
+            self._records,
+            tuple(problems),
+        )
+
+    def _parse(self, hit: Hit, index: int) -> None:
+        parser = self._parsers[index]
+        for owner in self._owners:
+            if owner is parser:
+                break
+            if (end := owner.owns(hit)) is not None:
+                self._closed = max(end, hit.end)
+                return
+        for found in parser.parse(hit):
+            self._consumed[index] = max(self._consumed[index], found.end)
+            if isinstance(found, Malformed):
+                self.trouble(self._window.line_number(found.start), found.what)
+                continue
+            self._records[parser.NAME] = self._records.get(parser.NAME, 0) + 1
+            self._add(found)
+
+    def _cut(self, start: int, end: int, index: int) -> None:
+        """Parse a record that is longer than may be carried, with what there is of it."""
+        self._window.final = True
+        try:
+            self._parse(Hit(self._window, start, end), index)
+        finally:
+            self._window.final = False
+        self.trouble(
+            self._window.line_number(start),
+            f"a record longer than {MAX_RECORD} bytes was cut",
+        )
+
+    def _add(self, draft: Draft) -> None:
+        line = self._window.line_number(draft.start)
+        offset = self._window.base + draft.start
+        if draft.fold is not None:
+            key = (draft.kind, draft.prefix.rank, draft.prefix.process, *draft.fold)
+            seen = self._folds.get(key)
+            if seen is not None:
+                seen.again(line, offset, draft)
+                return
+            if len(self._folds) >= _OPEN_FOLDS:
+                del self._folds[next(iter(self._folds))]
+        if len(self._seen) >= MAX_EVENTS:
+            self._not_kept += 1
+            return
+        seen = _Seen(draft, line, offset, self._window.base)
+        self._seen.append(seen)
+        if draft.fold is not None:
+            self._folds[key] = seen
+
+
+class _Seen:
+    """An event in the making: the first draft, and what equal ones added."""
+
+    __slots__ = ("count", "draft", "end", "last", "line", "members", "offset", "repeats")
+
+    def __init__(self, draft: Draft, line: int, offset: int, base: int) -> None:
+        self.draft = draft
+        self.line = line
+        self.offset = offset
+        self.end = base + draft.end
+        self.count = 1
+        self.repeats: list[int] = []
+        self.last: tuple[int, int, bytes] | None = None
+        self.members = {draft.member} if draft.member is not None else None
+
+    def again(self, line: int, offset: int, draft: Draft) -> None:
+        self.count += 1
+        self.last = (line, offset, draft.text)
+        if len(self.repeats) < _MAX_REPEATS:
+            self.repeats.append(offset)
+        if self.members is not None and len(self.members) < MAX_MEMBERS:
+            self.members.add(draft.member)
+
+    def event(self, source: str) -> Event:
+        prefix = self.draft.prefix
+        return self.draft.kind(
+            **self.draft.fields,
+            place=_place(source, self.line, self.offset, self.draft.text),
+            end=self.end,
+            rank=prefix.rank,
+            process=prefix.process,
+            time=prefix.time,
+            count=self.count,
+            repeats=tuple(self.repeats),
+            last=_place(source, *self.last) if self.last else None,
+            distinct=len(self.members) if self.members is not None else None,
+        )
+
+
+def _place(source: str, line: int, offset: int, text: bytes) -> Place:
+    shown = text[: 4 * MAX_TEXT].decode("utf-8", "replace")[:MAX_TEXT]
+    return Place(source, line, offset, shown)

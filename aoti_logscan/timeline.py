@@ -1,0 +1,292 @@
+"""Events of all sources in one order, each with what stands around it.
+
+A `Situation` joins an event with the traceback it ends, the C++ stack below it, the shim call that
+failed with it, its rank (from its line, else from other lines of its process, else from the
+source's name) and its place in the order of the run. Only events are read, never log text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from aoti_logscan.events import (
+    Clock,
+    CppStack,
+    Event,
+    PythonException,
+    ShimFailure,
+)
+
+#: lines between an error's text and the stack printed below it, or the shim call told with it
+_STACK_WITHIN = 24
+_SHIM_WITHIN = 200
+#: failed shim calls near an event that are weighed, and tracebacks that may be open at once
+_SHIMS_LOOKED_AT = 64
+_OPEN_TRACEBACKS = 64
+
+# rank3.log  rank_3/  dedicated_log_torch_trace_rank_3_x.log  attempt_0/3/stderr.log
+_RANK_IN_NAME = re.compile(
+    r"rank[_-]?(?P<rank>\d{1,6})(?![0-9])|attempt_\d+/(?P<local>\d{1,6})/(?:stdout|stderr|error)"
+)
+# functions that run while constants are put on their device, while a package is loaded, and
+# while a model runs
+_CONSTANTS = re.compile(r"load_constants|update_(?:in)?active_constant|update_constant_buffer")
+_LOADS = re.compile(
+    r"^(?:load_package|_?load_aoti|aoti_load(?:_package)?|load_pt2|get_device_information)$"
+    r"|AOTIModelPackageLoader::AOTIModelPackageLoader|AOTIModelContainerRunner\w*::AOTIModel"
+    r"|^create_func_$"
+)
+_RUNS = re.compile(
+    r"run_impl|boxed_run|^run_func_$|^aoti_torch_(?:cpu|cuda|xpu|mps|aten|proxy)\w*"
+    r"|AOTInductorModelContainerRun"
+)
+
+Stage = Literal["load", "constants", "run"]
+
+
+class Situation:
+    """An event in its surroundings; `order` sorts as the run went, as far as is known.
+
+    `timed` is True where the order rests on a wall time, `rank` the best that is known. What
+    stands around the event is looked up when it is asked for.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        order: tuple[int, str, int, int],
+        rank: int | None,
+        around: _Surroundings,
+    ) -> None:
+        self.event = event
+        self.order = order
+        self.timed = order[0] == 0
+        self.rank = rank
+        self._around = around
+
+    @cached_property
+    def traceback(self) -> PythonException | None:
+        """The traceback that the event stands in."""
+        return self._around.traceback_at(self.event.place.offset)
+
+    @cached_property
+    def retold_by(self) -> list[PythonException]:
+        """The tracebacks that one of the event's records stands in."""
+        offsets = (self.event.place.offset, *self.event.repeats)
+        found = (self._around.traceback_at(offset) for offset in offsets)
+        return [traceback for traceback in found if traceback is not None]
+
+    @cached_property
+    def stack(self) -> CppStack | None:
+        """The C++ stack below the event."""
+        return self._around.stack(self.event)
+
+    @cached_property
+    def shim(self) -> ShimFailure | None:
+        """The shim call whose failure was told with the event."""
+        return self._around.shim(self.event)
+
+    @property
+    def functions(self) -> list[str]:
+        """Names of all functions around the event: traceback, C++ stack and shim call."""
+        frames = [*(self.traceback.frames if self.traceback else ())]
+        frames += self.stack.frames if self.stack else ()
+        names = [frame.function for frame in frames if frame.function]
+        return [*names, self.shim.function] if self.shim else names
+
+    @property
+    def stage(self) -> Stage | None:
+        """What was being done: loading a package, placing its constants, running it."""
+        names = self.functions
+        if any(_CONSTANTS.search(name) for name in names):
+            return "constants"
+        if any(_RUNS.search(name) for name in names):
+            return "run"
+        if any(_LOADS.search(name) for name in names):
+            return "load"
+        return None
+
+    def field(self, name: str) -> Any:
+        """A field of the event, or of its surroundings by the names patterns use."""
+        if name in _JOINED:
+            return _JOINED[name](self)
+        return getattr(self.event, name, None)
+
+
+_JOINED: dict[str, Callable[[Situation], Any]] = {
+    "rank": lambda situation: situation.rank,
+    "stage": lambda situation: situation.stage,
+    "functions": lambda situation: situation.functions,
+    "shim_device": lambda situation: shim_device(situation.shim),
+    "from_torch": lambda situation: _is_from_torch(situation.event),
+    "within_exception": lambda situation: (
+        situation.traceback.exception if situation.traceback else None
+    ),
+    "last_source_line": lambda situation: _last_source_line(situation.traceback),
+}
+
+
+def _last_source_line(traceback: PythonException | None) -> str | None:
+    return traceback.frames[-1].text if traceback and traceback.frames else None
+
+
+# aoti_torch_cuda_addmm_out
+_SHIM_DEVICE = re.compile(r"^aoti_torch_(cpu|cuda|xpu|mps)_")
+_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|triton|functorch)[/\\]")
+# an exception type of torch, and the types that torch's C++ code raises into the caller's line
+_TORCH_TYPE = re.compile(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryError)$")
+_CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError")
+
+
+def shim_device(shim: ShimFailure | None) -> str | None:
+    """`cuda` for `aoti_torch_cuda_addmm_out`: the device that the call was compiled for."""
+    match = _SHIM_DEVICE.match(shim.function) if shim else None
+    return match[1] if match else None
+
+
+def _is_from_torch(event: Event) -> bool:
+    """Whether an exception comes from torch or Triton, not from the caller's own code.
+
+    torch's C++ code raises into the line that called it, so the last frame is the caller's; then
+    its source line raises nothing itself.
+    """
+    if not isinstance(event, PythonException) or event.exception is None:
+        return False
+    if _TORCH_TYPE.search(event.exception):
+        return True
+    if not event.frames:
+        return False
+    last = event.frames[-1]
+    if _LIBRARY.search(last.file or ""):
+        return True
+    raises = last.text is None or last.text.startswith(("raise ", "raise("))
+    return event.exception in _CPP_TYPES and not raises
+
+
+def situations(sources: Sequence[tuple[str, Sequence[Event]]]) -> list[Situation]:
+    """All events with their surroundings, in the order of the run.
+
+    Wall times of one kind order events of different sources; where a source has none, the order
+    of the sources stands.
+    """
+    ranks = _ranks_of_processes(sources)
+    clock = _common_clock(sources)
+    found = [
+        situation
+        for index, (name, events) in enumerate(sources)
+        for situation in _of_source(index, name, events, ranks, clock)
+    ]
+    return sorted(found, key=lambda situation: situation.order)
+
+
+def _ranks_of_processes(sources: Sequence[tuple[str, Sequence[Event]]]) -> dict[str, int]:
+    known: dict[str, int] = {}
+    for _, events in sources:
+        for event in events:
+            if event.process is not None and event.rank is not None:
+                known.setdefault(event.process, event.rank)
+    return known
+
+
+def _common_clock(sources: Sequence[tuple[str, Sequence[Event]]]) -> str | None:
+    """The kind of wall time that every source with events has; None where there is none."""
+    kinds: set[str] | None = None
+    for _, events in sources:
+        if events:
+            here = {event.time.kind for event in events if event.time}
+            kinds = here if kinds is None else kinds & here
+    return min(kinds) if kinds else None
+
+
+def _of_source(
+    index: int,
+    name: str,
+    events: Sequence[Event],
+    ranks: dict[str, int],
+    clock: str | None,
+) -> list[Situation]:
+    named = rank_in_name(name)
+    around = _Surroundings(events)
+    found = []
+    for event, stamp in zip(events, _stamps(events, clock), strict=True):
+        rank = event.rank
+        if rank is None and event.process is not None:
+            rank = ranks.get(event.process)
+        order = (0 if stamp else 1, stamp or "", index, event.place.offset)
+        found.append(Situation(event, order, named if rank is None else rank, around))
+    return found
+
+
+def rank_in_name(name: str) -> int | None:
+    """The rank that a file's or folder's name tells; the last one counts."""
+    found = None
+    for match in _RANK_IN_NAME.finditer(name.replace("\\", "/")):
+        found = int(match["rank"] or match["local"])
+    return found
+
+
+def _stamps(events: Sequence[Event], clock: str | None) -> list[str | None]:
+    """The wall time of each event: its own, else the last before it, else the next after it."""
+    if clock is None:
+        return [None] * len(events)
+    own = [_stamp(event.time, clock) for event in events]
+    first = next((stamp for stamp in own if stamp), None)
+    filled, last = [], first
+    for stamp in own:
+        last = stamp or last
+        filled.append(last)
+    return filled
+
+
+def _stamp(time: Clock | None, clock: str) -> str | None:
+    return time.stamp if time and time.kind == clock else None
+
+
+class _Surroundings:
+    """The events of one source that others are looked at beside, by where they stand."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._tracebacks = [event for event in events if isinstance(event, PythonException)]
+        self._tracebacks.sort(key=lambda traceback: traceback.begins)
+        self._offsets = [traceback.begins for traceback in self._tracebacks]
+        self._stacks = [event for event in events if isinstance(event, CppStack)]
+        self._stack_lines = [event.place.line for event in self._stacks]
+        self._shims = [event for event in events if isinstance(event, ShimFailure)]
+        self._shim_lines = [event.place.line for event in self._shims]
+
+    def traceback_at(self, offset: int) -> PythonException | None:
+        """The innermost traceback whose record holds the offset."""
+        at = bisect_right(self._offsets, offset)
+        for traceback in reversed(self._tracebacks[max(0, at - _OPEN_TRACEBACKS) : at]):
+            if offset < traceback.end:
+                return traceback
+        return None
+
+    def stack(self, event: Event) -> CppStack | None:
+        """The first stack at or below the event's line."""
+        line = event.place.line
+        at = bisect_left(self._stack_lines, line)
+        if at < len(self._stacks) and self._stack_lines[at] - line <= _STACK_WITHIN:
+            return self._stacks[at]
+        return None
+
+    def shim(self, event: Event) -> ShimFailure | None:
+        """The nearest failed shim call, above or below, that may be of the same process."""
+        line = event.place.line
+        first = bisect_left(self._shim_lines, line - _SHIM_WITHIN)
+        past = bisect_right(self._shim_lines, line + _SHIM_WITHIN)
+        near = [
+            shim
+            for shim in self._shims[first:past][:_SHIMS_LOOKED_AT]
+            if _may_be_one_process(event, shim)
+        ]
+        return min(near, key=lambda shim: abs(shim.place.line - line)) if near else None
+
+
+def _may_be_one_process(one: Event, other: Event) -> bool:
+    pairs = ((one.rank, other.rank), (one.process, other.process))
+    return all(left is None or right is None or left == right for left, right in pairs)
