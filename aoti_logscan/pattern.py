@@ -121,6 +121,10 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     example: tuple[Example, ...] = ()
     counterexample: tuple[Example, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.failure_class not in CLASS_FACTS:
+            raise ValueError(f"class: {self.failure_class!r} is none of {', '.join(CLASS_FACTS)}")
+
     def matches(self, lookup: Lookup) -> bool:
         """Whether the fields that `lookup` gives fulfil every condition."""
         return all(condition(lookup(name)) for name, condition in _tests(self))

@@ -42,6 +42,8 @@ _NO_FILE = re.compile(rb"(?:block|global id):\s*$")
 _WRAPPED = re.compile(rb"^\s*Assertion (?:failed: )?`")
 # .../5e01b7aa9d/rank_3_0/inductor_cache/pg/cpgn.py
 _RANK_IN_PATH = re.compile(rb"[/\\]rank_?(\d{1,5})(?:_\d+)?[/\\]")
+#: lines above a wrapped assertion in which its head is looked for
+_LINES_ABOVE = 4
 _INDEX = re.compile(r"index out of bounds:\s*(?P<rest>.*)", re.DOTALL)
 _LOWER = re.compile(r"(?P<lower>-?\w+) <= (?P<rest>.*)", re.DOTALL)
 
@@ -62,8 +64,8 @@ def parse(hit: Hit) -> Parsed:
     if thread is None:
         return ()
     head, start = text[: thread.start()], hit.line.start
-    if not head.strip() and (before := hit.window.previous(hit.line)) is not None:
-        head, start = before.text, before.start
+    if _NO_FILE.search(head) is None:
+        head, start = _wrapped_head(hit)
     where = _FILE.search(head)
     if where is None and _NO_FILE.search(head) is None:
         return ()
@@ -72,6 +74,19 @@ def parse(hit: Hit) -> Parsed:
     if asserted is None:
         return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
     return (_draft(hit, start, head, where, thread, *asserted),)
+
+
+def _wrapped_head(hit: Hit) -> tuple[bytes, int]:
+    """The line above that ends in `block:`, other writers' lines passed over; nothing without."""
+    line = hit.line
+    for _ in range(_LINES_ABOVE):
+        before = hit.window.previous(line)
+        if before is None:
+            break
+        if _NO_FILE.search(before.text):
+            return before.text, before.start
+        line = before
+    return b"", hit.line.start
 
 
 def _asserted(

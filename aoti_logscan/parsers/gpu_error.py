@@ -89,6 +89,9 @@ _HSA = re.compile(rb"(?P<message>HSA_STATUS_ERROR_[A-Z_]+)")
 _DRIVER_NAME = re.compile(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
 _BARE = re.compile(rb"(?P<message>an illegal memory access was encountered)")
 
+# if "an illegal memory access was encountered" in str(error):   is code that looks for the error
+_CODE_BEFORE = re.compile(rb"(?:\b(?:if|elif|assert|not|or|and|match)|[=(\[{,])\s*[bfr]?[\"']$")
+
 _ASYNC = b"might be asynchronously reported"
 _HELP = re.compile(
     rb"^Search for `|might be asynchronously reported|For debugging consider passing"
@@ -226,6 +229,8 @@ def _bare(text: bytes, column: int) -> _Report | None:
     """The error's own text or name where another library reports it (cupy, NCCL, a kernel)."""
     runtime: Runtime = "hip" if b"hip" in text[max(0, column - 40) : column] else "cuda"
     if match := _around(_BARE, text, column):
+        if _CODE_BEFORE.search(text[max(0, match.start() - 32) : match.start()]):
+            return None
         return _Report(
             runtime, match["message"].decode(), "torch", False, match.start(), match.end()
         )

@@ -34,6 +34,7 @@ _HEAD = re.compile(
     rb" [^\n]{1,300}?:\d+\] \{\""
 )
 _TAB = 0x09
+_PAYLOAD_END = re.compile(rb"\n(?!\t)")
 _VERSION = re.compile(rb'"pytorch_version": "(?P<version>[^"\n]+)"')
 
 
@@ -133,8 +134,5 @@ def owns(hit: Hit) -> int | None:
 
 def _payload_end(hit: Hit, start: int) -> int:
     """Where the last TAB-led line after `start` ends, within the window."""
-    buffer, size = hit.window.buffer, hit.window.size
-    end = buffer.find(b"\n", start, size)
-    while 0 <= end < size - 1 and buffer[end + 1] == _TAB:
-        end = buffer.find(b"\n", end + 1, size)
-    return size if end < 0 else end
+    end = _PAYLOAD_END.search(hit.window.buffer, start, hit.window.size)
+    return end.start() if end else hit.window.size

@@ -1,0 +1,43 @@
+"""What all tests share: the folder of fixtures and the command, run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from aoti_logscan.cli import cli
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+
+Run = Callable[..., Result]
+Diagnose = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run() -> Run:
+    """The command as it is typed, without a new process: `run("-f", "json", path)`."""
+
+    def invoke(*args: str, stdin: bytes | None = None) -> Result:
+        return CliRunner().invoke(cli, list(args), input=stdin, prog_name="aoti-logscan")
+
+    return invoke
+
+
+@pytest.fixture
+def diagnose(run: Run) -> Diagnose:
+    """The JSON report on a log's text, read from standard input."""
+
+    def report(text: str | bytes) -> dict[str, Any]:
+        data = text.encode() if isinstance(text, str) else text
+        result = run("-f", "json", "-", stdin=data)
+        assert result.exit_code in (0, 1), result.output
+        decoded: dict[str, Any] = msgspec.json.decode(result.stdout)
+        return decoded
+
+    return report

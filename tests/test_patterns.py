@@ -1,0 +1,128 @@
+"""Patterns prove themselves: schema, examples, counterexamples, and no pattern takes another's."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from aoti_logscan.errors import PatternError
+from aoti_logscan.events import AnyEvent
+from aoti_logscan.pattern import (
+    CLASS_FACTS,
+    Example,
+    Pattern,
+    folder_of_patterns,
+    read_pattern,
+    read_patterns,
+    schema_errors,
+)
+from tests.conftest import FIXTURES, Diagnose
+from tests.rewriting import rewrite
+
+FOLDER = folder_of_patterns()
+PATTERNS = read_patterns(FOLDER)
+FILES = sorted(FOLDER.glob("*.toml"))
+SCHEMA = json.loads((FOLDER / "pattern.schema.json").read_text(encoding="utf-8"))
+SEEDS = range(12)
+
+_ids = [pattern.id for pattern in PATTERNS]
+EXAMPLES = [(p, example) for p in PATTERNS for example in p.example]
+COUNTEREXAMPLES = [(p, example) for p in PATTERNS for example in p.counterexample]
+
+
+def _name(value: object) -> str:
+    return value.id if isinstance(value, Pattern) else ""
+
+
+def _claims(report: dict[str, Any]) -> list[str]:
+    return [finding["pattern"] for finding in report["findings"]]
+
+
+def _first(report: dict[str, Any]) -> dict[str, Any]:
+    at = report["verdict"]["finding"]
+    finding: dict[str, Any] = report["findings"][0 if at is None else at]
+    return finding
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+def test_pattern_file_keeps_to_the_schema(file: Path) -> None:
+    assert list(schema_errors(tomllib.loads(file.read_text(encoding="utf-8")), SCHEMA)) == []
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=_ids)
+def test_pattern_fills_facts_of_its_class_from_fields_of_its_event(pattern: Pattern) -> None:
+    assert pattern.event in {kind.__struct_config__.tag for kind in get_args(AnyEvent)}
+    assert set(pattern.consequence_of) <= {*CLASS_FACTS, "*"}
+    assert pattern.example
+    assert pattern.counterexample
+
+
+@pytest.mark.parametrize(("pattern", "example"), EXAMPLES, ids=_name)
+def test_pattern_claims_its_example(pattern: Pattern, example: Example, diagnose: Diagnose) -> None:
+    report = diagnose(example.text)
+    assert _first(report)["pattern"] == pattern.id
+    assert {name: _first(report)["facts"].get(name) for name in example.facts} == example.facts
+
+
+@pytest.mark.parametrize(("pattern", "example"), COUNTEREXAMPLES, ids=_name)
+def test_pattern_leaves_its_counterexample_to_others(
+    pattern: Pattern, example: Example, diagnose: Diagnose
+) -> None:
+    claims = _claims(diagnose(example.text))
+    assert pattern.id not in claims
+    if example.pattern is not None:
+        assert example.pattern in claims
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("pattern", "example"), EXAMPLES, ids=_name)
+def test_verdict_on_an_example_does_not_move_when_it_is_rewritten(
+    pattern: Pattern, example: Example, seed: int, diagnose: Diagnose
+) -> None:
+    layout = pattern.event != "compile"  # a trace file holds nothing but its records
+    report = diagnose(rewrite(example.text.lstrip("\n"), seed, layout=layout))
+    assert _first(report)["pattern"] == pattern.id
+    assert report["verdict"]["certainty"] == diagnose(example.text)["verdict"]["certainty"]
+
+
+LOGS = [
+    folder / "input" / name
+    for folder in sorted(FIXTURES.iterdir())
+    if (folder / "case.toml").exists()
+    for name in sorted(path.name for path in (folder / "input").iterdir())
+    if name.endswith((".log", ".txt", ".err")) and (folder / "input" / name).stat().st_size < 50_000
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.parent.parent.name}-{log.name}")
+def test_verdict_on_a_fixture_does_not_move_when_it_is_rewritten(
+    log: Path, seed: int, diagnose: Diagnose
+) -> None:
+    text = log.read_text(encoding="utf-8", errors="replace")
+    before, after = diagnose(text)["verdict"], diagnose(rewrite(text, seed))["verdict"]
+    assert (after["class"], after["certainty"]) == (before["class"], before["certainty"])
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("title = 3", "title"),
+        ("title = ", "Invalid value"),
+        ('title = "x"\nclass = "no-such-class"\nevent = "gpu-error"', "class"),
+    ],
+)
+def test_broken_pattern_names_its_file_and_what_is_wrong(
+    broken: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text(broken, encoding="utf-8")
+    with pytest.raises(PatternError, match=r"broken\.toml") as caught:
+        read_pattern(file)
+    assert said in str(caught.value) or any(
+        said in line for line in schema_errors(tomllib.loads(broken), SCHEMA)
+    )
