@@ -77,7 +77,10 @@ Test = Callable[[Any], bool]
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
-    """A step to take; `flag` is what it sets (not offered where that is on already)."""
+    """A step to take; `flag` is what it sets (not offered where that is on already).
+
+    It is offered where the facts have the values of `when` and the fact `unless` is not known.
+    """
 
     title: str
     command: str | None = None
@@ -85,6 +88,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     flag: str | None = None
     when: dict[str, Any] = {}
+    unless: str | None = None
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):

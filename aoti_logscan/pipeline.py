@@ -15,7 +15,7 @@ from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import Compile, Event, TorchVersion
 from aoti_logscan.parsers import OWNERS, PARSERS
-from aoti_logscan.pattern import Pattern, folder_of_patterns, read_patterns
+from aoti_logscan.pattern import Next, Pattern, folder_of_patterns, read_patterns
 from aoti_logscan.report import (
     SCHEMA_VERSION,
     CompileRecord,
@@ -131,10 +131,10 @@ def _report(readings: Sequence[Reading], patterns: Sequence[Pattern]) -> Report:
 
 def _signature(routed: Routed) -> str | None:
     """A short hash of what failed, without what differs from run to run."""
-    if routed.cause is None:
+    if routed.verdict.finding is None:
         return None
-    facts = routed.findings[0].facts
-    kept = [routed.cause.failure_class, *(str(facts.get(name)) for name in _STABLE_FACTS)]
+    cause = routed.findings[routed.verdict.finding]
+    kept = [cause.failure_class, *(str(cause.facts.get(name)) for name in _STABLE_FACTS)]
     digest = hashlib.sha256("\0".join(kept).encode()).hexdigest()
     return f"{digest[:4]}-{digest[4:8]}"
 
@@ -143,21 +143,28 @@ _STABLE_FACTS = ("kernel", "index", "property", "dim", "runtime", "stage", "cond
 
 
 def _next_steps(routed: Routed, states: Sequence[Flag]) -> tuple[NextStep, ...]:
-    """The steps of the cause's pattern that fit its facts and set no flag that is on."""
-    if routed.cause is None:
-        return ()
-    finding: Finding = routed.findings[0]
+    """The steps that fit the facts and set no flag that is on, each once."""
     on = {flag.name for flag in states if flag.state == "on"}
-    return tuple(
-        NextStep(
-            title=fill(step.title, finding.facts),
-            command=fill(step.command, finding.facts) if step.command else None,
-            takes_effect="compile" if step.takes_effect == "compile" else "run",
-            why=fill(step.why, finding.facts),
-        )
-        for step in routed.cause.next
-        if step.flag not in on
-        and all(finding.facts.get(name) == value for name, value in step.when.items())
+    steps = {
+        step.title: _step(step, finding)
+        for pattern, finding in routed.advisers
+        for step in pattern.next
+        if step.flag not in on and _fits(step, finding)
+    }
+    return tuple(steps.values())
+
+
+def _fits(step: Next, finding: Finding) -> bool:
+    wanted = all(finding.facts.get(name) == value for name, value in step.when.items())
+    return wanted and (step.unless is None or finding.facts.get(step.unless) is None)
+
+
+def _step(step: Next, finding: Finding) -> NextStep:
+    return NextStep(
+        title=fill(step.title, finding.facts),
+        command=fill(step.command, finding.facts) if step.command else None,
+        takes_effect="compile" if step.takes_effect == "compile" else "run",
+        why=fill(step.why, finding.facts),
     )
 
 

@@ -29,11 +29,15 @@ _POISONING = frozenset(
 
 
 class Routed(NamedTuple):
-    """Findings, cause first and then by position, and the verdict on them."""
+    """Findings, cause first and then by position, and the verdict on them.
+
+    `advisers` are the patterns whose next steps help: the cause's, or those of what was seen
+    where nothing decides; each with its finding.
+    """
 
     findings: tuple[Finding, ...]
     verdict: Verdict
-    cause: Pattern | None
+    advisers: tuple[tuple[Pattern, Finding], ...]
 
 
 class Router:
@@ -243,7 +247,12 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
         draft.role = _role_beside(draft, cause) if cause is not None else _role_alone(draft)
     ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
     findings = tuple(draft.finding() for draft in ordered)
-    return Routed(findings, _verdict(cause, findings), cause.pattern if cause else None)
+    advisers = tuple(
+        (draft.pattern, finding)
+        for draft, finding in zip(ordered, findings, strict=True)
+        if draft is cause or (cause is None and finding.failure_class != "none")
+    )
+    return Routed(findings, _verdict(cause, findings), advisers)
 
 
 def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
