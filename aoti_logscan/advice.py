@@ -45,8 +45,7 @@ def _blocking(runtime: str) -> Callable[[Event], State | None]:
 
 
 def _cpp_stacktraces(event: Event) -> State | None:
-    captured = isinstance(event, CppStack) and event.place.text.endswith("C++ CapturedTraceback:")
-    return "on" if captured else None
+    return "on" if isinstance(event, CppStack) and event.form == "captured" else None
 
 
 _TABLE = (

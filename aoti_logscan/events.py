@@ -204,25 +204,30 @@ class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
 class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
     """A C++ stack below an error; `frames` innermost first, at most 64.
 
-    `raised_from` is the function of the `Exception raised from` line.
+    `form`: `c10` (`frame #0: ...`), `captured` (`C++ CapturedTraceback:`, only where
+    TORCH_SHOW_CPP_STACKTRACES was on), `gdb`, `glog`. `raised_from` is the function of the
+    `Exception raised from` line.
     """
 
-    raised_from: str | None
-    file: str | None
-    line: int | None
+    form: Literal["c10", "captured", "gdb", "glog"] = "c10"
+
+    raised_from: str | None = None
+    file: str | None = None
+    line: int | None = None
     frames: tuple[Frame, ...] = ()
 
 
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
-    `told_by`: `shell`, `faulthandler`, `terminate`, `libc`, `elastic`. `exception` is the C++ type
-    that terminate names.
+    `exception` is the C++ type that terminate names. `frames` are faulthandler's, of the thread
+    that died, innermost first.
     """
 
-    told_by: Literal["shell", "faulthandler", "terminate", "libc", "elastic"]
+    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog"]
     signal: str | None = None
     exception: str | None = None
+    frames: tuple[Frame, ...] = ()
 
 
 class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
@@ -277,6 +282,57 @@ class TorchVersion(Event, frozen=True, kw_only=True, tag="torch-version"):
     version: str
 
 
+class Values(msgspec.Struct, frozen=True, kw_only=True):
+    """What the printer tells of one tensor (or one number).
+
+    `min`, `max` and `mean` are None where they are not printed or not finite; `nan` and `inf` say
+    whether such a value stands in them, None where no statistics are printed. Statistics are of the
+    tensor cast to float32.
+    """
+
+    dtype: str | None = None
+    device: str | None = None
+    size: tuple[int, ...] | None = None
+    stride: tuple[int, ...] | None = None
+    numel: int | None = None
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    nan: bool | None = None
+    inf: bool | None = None
+
+
+class LaunchMark(Event, frozen=True, kw_only=True, tag="launch-mark"):
+    """The intermediate value printer before or after the launch of a kernel.
+
+    `level` is the printer's: 1 saves tensors, 2 prints values, 3 prints names. `argument` is the
+    tensor or number that the mark is about, None on level 3. `saved` is the file of level 1.
+    Source: torch 2.13, _inductor/codegen/debug_utils.py and
+    torch/csrc/inductor/aoti_torch/shim_common.cpp, `aoti_torch_print_tensor_handle`.
+    """
+
+    phase: Literal["before", "after"]
+    kernel: str
+    level: Literal[1, 2, 3]
+    argument: str | None = None
+    values: Values | None = None
+
+
+class ModelInput(Event, frozen=True, kw_only=True, tag="model-input"):
+    """A graph input as the printer shows it once for each run of the model (level 2)."""
+
+    name: str
+    values: Values | None = None
+
+
+class SavedTensor(Event, frozen=True, kw_only=True, tag="saved-tensor"):
+    """A tensor that the printer saved (level 1); kernel and tensor share the file's name."""
+
+    path: str
+    phase: Literal["before", "after"]
+    names: str
+
+
 AnyEvent = (
     DeviceAssert
     | InputCheck
@@ -294,4 +350,7 @@ AnyEvent = (
     | Harmless
     | Compile
     | TorchVersion
+    | LaunchMark
+    | ModelInput
+    | SavedTensor
 )

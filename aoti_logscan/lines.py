@@ -124,6 +124,13 @@ class Window:
         inner = self.buffer.rfind(b"\r", start, position) + 1
         return self._plain_line(max(start, inner), position, end)
 
+    def physical_line(self, position: int) -> tuple[int, int]:
+        """Where the physical line that holds `position` begins and ends, whatever is in it."""
+        start, end = self._physical_bounds(position)
+        if not self._ends_here and self.size - start < MAX_RECORD:
+            raise IncompleteError
+        return start, end
+
     def following(self, line: Line, at_most: int) -> Iterator[Line]:
         """The lines after `line`; raises `IncompleteError` where more may still come."""
         for _ in range(at_most):

@@ -14,6 +14,7 @@ from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import Compile, Event, TorchVersion
+from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.pattern import Next, Pattern, folder_of_patterns, read_patterns
 from aoti_logscan.report import (
@@ -111,7 +112,8 @@ def _report(readings: Sequence[Reading], patterns: Sequence[Pattern]) -> Report:
     library = Library([reading.package for reading in readings if reading.package])
     events = [event for reading in readings for event in reading.scanned.events]
     states = advice.flags(events)
-    router = Router(patterns, library, advice.launches_block(states))
+    blocking = advice.launches_block(states)
+    router = Router(patterns, library, blocking)
     around = situations([(reading.name, reading.scanned.events) for reading in readings])
     routed = router.route(around)
     return Report(
@@ -120,7 +122,7 @@ def _report(readings: Sequence[Reading], patterns: Sequence[Pattern]) -> Report:
         signature=_signature(routed),
         verdict=routed.verdict,
         findings=routed.findings,
-        last_kernel=None,
+        last_kernel=last_kernel(around, routed, library, blocking),
         lineage=None,
         flags=states,
         next_steps=_next_steps(routed, states),

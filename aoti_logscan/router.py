@@ -32,12 +32,13 @@ class Routed(NamedTuple):
     """Findings, cause first and then by position, and the verdict on them.
 
     `advisers` are the patterns whose next steps help: the cause's, or those of what was seen
-    where nothing decides; each with its finding.
+    where nothing decides; each with its finding. `cause` is the cause's first event.
     """
 
     findings: tuple[Finding, ...]
     verdict: Verdict
     advisers: tuple[tuple[Pattern, Finding], ...]
+    cause: Situation | None
 
 
 class Router:
@@ -252,7 +253,8 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
         for draft, finding in zip(ordered, findings, strict=True)
         if draft is cause or (cause is None and finding.failure_class != "none")
     )
-    return Routed(findings, _verdict(cause, findings), advisers)
+    first = cause.first if cause else None
+    return Routed(findings, _verdict(cause, findings), advisers, first)
 
 
 def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:

@@ -17,6 +17,7 @@ from aoti_logscan.events import (
     Clock,
     CppStack,
     Event,
+    ProcessDeath,
     PythonException,
     ShimFailure,
 )
@@ -127,11 +128,43 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
         situation.traceback.exception if situation.traceback else None
     ),
     "last_source_line": lambda situation: _last_source_line(situation.traceback),
+    "crash_frame": lambda situation: _crash_frame(situation),
 }
 
 
 def _last_source_line(traceback: PythonException | None) -> str | None:
     return traceback.frames[-1].text if traceback and traceback.frames else None
+
+
+# frames of a dead process that are neither the user's nor the model's: by function, by file
+_FOREIGN_FUNCTION = re.compile(
+    r"^(?:\?\?|<unknown|__|_?Py|_start$|main$|std::|pybind11::|c10::|at::|caffe2::"
+    r"|torch::(?!aot_inductor::AOTInductorModel::)|raise$|abort$|gsignal|pthread_|start_thread"
+    r"|clone\d*$|vectorcall|cfunction_|method_vectorcall|slot_tp|type_call|object_vacall|run_mod$"
+    r"|run_eval_code|pymain|pyrun|cuda[A-Z]|cu[A-Z]|AOTInductorModel)"
+)
+_FOREIGN_FILE = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<frozen|^(?:Objects|Python|Modules"
+    r"|Parser|\./Include)/|/(?:libc|libm|ld-linux|libpthread|libstdc\+\+|libpython|libtorch|libc10"
+    r"|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
+)
+
+
+def _crash_frame(situation: Situation) -> str | None:
+    """The innermost frame that is the user's or the model's.
+
+    A function's name; of a Python frame `file:line`.
+    """
+    event = situation.event
+    if isinstance(event, ProcessDeath):
+        for frame in event.frames:
+            if not _FOREIGN_FILE.search(frame.file or ""):
+                return f"{frame.file}:{frame.line}" if frame.line else frame.file
+    for frame in situation.stack.frames if situation.stack else ():
+        foreign = _FOREIGN_FUNCTION.match(frame.function or "??")
+        if not foreign and not _FOREIGN_FILE.search(frame.file or ""):
+            return frame.function
+    return None
 
 
 # aoti_torch_cuda_addmm_out

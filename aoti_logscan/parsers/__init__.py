@@ -14,6 +14,8 @@ from aoti_logscan.parsers import (
     flags,
     gpu_error,
     input_check,
+    intermediate_printer,
+    native_stack,
     process_death,
     python_traceback,
     sanitizer,
@@ -34,9 +36,11 @@ PARSERS: tuple[Parser, ...] = (
     sanitizer,
     shim,
     cpp_stack,
+    native_stack,
     process_death,
     collective,
     flags,
+    intermediate_printer,
 )
 
 OWNERS: tuple[Owner, ...] = (torch_trace, torch_logs)

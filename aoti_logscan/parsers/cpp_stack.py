@@ -46,6 +46,7 @@ _TERMINATE = re.compile(
     rb"|without an active exception|recursively)"
 )
 _WHAT = re.compile(rb"what\(\):  (?P<message>.*)", re.DOTALL)
+_CAPTURED_HEAD = b"C++ CapturedTraceback:"
 _LINES = 160
 _FRAMES = 64
 _GAPS = 4
@@ -79,11 +80,11 @@ def _draft(
 
 def _stack(hit: Hit) -> Parsed:
     raised = _RAISED.search(hit.line.text, hit.column)
-    captured = hit.line.text.startswith(b"C++ CapturedTraceback:", hit.column)
-    if raised is None and not captured:
+    if raised is None and not hit.line.text.startswith(_CAPTURED_HEAD, hit.column):
         return ()
-    frames, end = _frames(hit)
+    frames, captured, end = _frames(hit)
     fields = {
+        "form": "captured" if captured else "c10",
         "raised_from": raised["function"].decode("utf-8", "replace") if raised else None,
         "file": raised["file"].decode("utf-8", "replace") if raised else None,
         "line": int(raised["line"][:18]) if raised else None,
@@ -92,15 +93,18 @@ def _stack(hit: Hit) -> Parsed:
     return (_draft(CppStack, fields, hit, end),)
 
 
-def _frames(hit: Hit) -> tuple[list[Frame], int]:
+def _frames(hit: Hit) -> tuple[list[Frame], bool, int]:
+    """The frames, whether they are of a captured traceback, and where the last one ends."""
     head = hit.line.text[: hit.column]
     frames: list[Frame] = []
     gaps, end = 0, hit.line.end
+    captured = hit.line.text.startswith(_CAPTURED_HEAD, hit.column)
     for line in hit.following(_LINES):
         text = strip_head(head, line.text)
         match = (_FRAME.search(text) or _CAPTURED.match(text)) if text is not None else None
         if match is None:
-            if text is not None and text.strip() == b"<omitting python frames>":
+            if text is not None and text.strip() in (b"<omitting python frames>", _CAPTURED_HEAD):
+                captured = captured or text.strip() == _CAPTURED_HEAD
                 continue
             gaps += 1
             if gaps > _GAPS or text == b"":
@@ -109,7 +113,7 @@ def _frames(hit: Hit) -> tuple[list[Frame], int]:
         gaps, end = 0, line.end
         if len(frames) < _FRAMES:
             frames.append(_frame(match))
-    return frames, end
+    return frames, captured, end
 
 
 def _frame(match: re.Match[bytes]) -> Frame:

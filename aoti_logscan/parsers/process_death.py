@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 
-from aoti_logscan.events import ProcessDeath
-from aoti_logscan.lines import Hit
+from aoti_logscan.events import Frame, ProcessDeath
+from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -56,6 +56,16 @@ _JOB = re.compile(
 _WORD = re.compile(rb"(?:^|[\s:])" + _NAMES + rb"(?:\s*\(core dumped\).*|\s*)$")
 # Fatal Python error: Segmentation fault
 _FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")
+# Current thread 0x00007f447302cb80 (most recent call first):    Thread 0x... [name] (most ...
+_THREAD = re.compile(
+    rb"^(?:(?P<current>Current thread)|Thread) 0x[0-9a-f]+[^\n]*\(most recent call"
+)
+#   File "/home/dev/ops_demo/script.py", line 6 in <module>
+_PYTHON_FRAME = re.compile(
+    rb'^\s+File "(?P<file>[^"\n]*)", line (?P<line>\d+|\?+) in (?P<function>.+)$'
+)
+#: lines of a faulthandler dump that are read
+_DUMP_LINES = 400
 _LIBC = re.compile(
     rb"double free or corruption|corrupted size vs\. prev_size|stack smashing detected"
     rb"|(?:free|malloc|malloc_consolidate|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|memory"
@@ -69,7 +79,9 @@ def parse(hit: Hit) -> Parsed:
     if match := _LIBC.match(text, column):
         return (_draft(hit, match, "libc", "SIGABRT"),)
     if match := _FATAL.match(text, column):
-        return (_draft(hit, match, "faulthandler", _SIGNALS.get(match["signal"].lower())),)
+        signal = _SIGNALS.get(match["signal"].lower())
+        frames, end = _python_frames(hit)
+        return (_draft(hit, match, "faulthandler", signal, frames, end),)
     for pattern in (_JOB, _WORD):
         match = pattern.search(text, max(0, column - 24))
         if match and match.start("signal") == column:
@@ -77,12 +89,50 @@ def parse(hit: Hit) -> Parsed:
     return ()
 
 
-def _draft(hit: Hit, match: re.Match[bytes], told_by: str, signal: str | None) -> Draft:
+def _python_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:
+    """faulthandler's frames of the thread that died, innermost first, and where they end."""
+    head = hit.line.text[: hit.column]
+    frames: list[Frame] = []
+    current, end = False, hit.line.end
+    for line in hit.following(_DUMP_LINES):
+        text = strip_head(head, line.text)
+        if text is None:
+            continue
+        if thread := _THREAD.match(text):
+            if frames:
+                break
+            current = thread["current"] is not None
+        elif frame := _PYTHON_FRAME.match(text):
+            if current:
+                frames.append(_frame(frame))
+        elif text.strip():
+            break
+        end = line.end
+    return tuple(frames), end
+
+
+def _frame(match: re.Match[bytes]) -> Frame:
+    number = match["line"]
+    return Frame(
+        function=match["function"].decode("utf-8", "replace").strip(),
+        file=match["file"].decode("utf-8", "replace"),
+        line=int(number[:18]) if number.isdigit() else None,
+    )
+
+
+def _draft(
+    hit: Hit,
+    match: re.Match[bytes],
+    told_by: str,
+    signal: str | None,
+    frames: tuple[Frame, ...] = (),
+    end: int | None = None,
+) -> Draft:
     return Draft(
         kind=ProcessDeath,
-        fields={"told_by": told_by, "signal": signal},
+        fields={"told_by": told_by, "signal": signal, "frames": frames},
         start=hit.line.start,
-        end=hit.line.end,
+        end=hit.line.end if end is None else end,
         text=hit.line.text,
         prefix=read_prefix(hit.line.text[: match.start()]),
         fold=(told_by, signal),

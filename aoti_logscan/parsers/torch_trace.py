@@ -57,16 +57,17 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 def parse(hit: Hit) -> Parsed:
     """One draft for the record at this hit; `Malformed` where its envelope is no JSON."""
-    text = hit.line.text
+    start, end = hit.window.physical_line(hit.start)
+    text = bytes(hit.window.buffer[start:end])
     head = _HEAD.match(text)
-    if head is None or head.end() < hit.column:
+    if head is None or head.end() < hit.start - start:
         return ()
-    if b'{"artifact"' in text[hit.column : hit.column + 16]:
-        return _version(hit, head)
+    if b'{"artifact"' in text[head.end() - 2 : head.end() + 16]:
+        return _version(hit, start, end, head)
     try:
         envelope = _decode(text[head.end() - 2 :])
     except (msgspec.DecodeError, RecursionError) as error:
-        return (Malformed(hit.line.start, hit.line.end, f"a trace record is no JSON: {error}"),)
+        return (Malformed(start, end, f"a trace record is no JSON: {error}"),)
     metrics = envelope.compilation_metrics or envelope.bwd_compilation_metrics
     if metrics is None:
         return ()
@@ -76,38 +77,38 @@ def parse(hit: Hit) -> Parsed:
         "fail_reason": _text(metrics.fail_reason),
     }
     rank = envelope.rank if isinstance(envelope.rank, int) else None
-    return (_draft(hit, Compile, fields, head, rank),)
+    return (_draft(Compile, fields, start, end, head, rank),)
 
 
 def _text(value: object) -> str | None:
     return value[:4000] if isinstance(value, str) else None
 
 
-def _version(hit: Hit, head: re.Match[bytes]) -> Parsed:
+def _version(hit: Hit, start: int, end: int, head: re.Match[bytes]) -> Parsed:
     for line in hit.following(6):
         if match := _VERSION.search(line.text):
             version = match["version"].decode("utf-8", "replace")
-            return (_draft(hit, TorchVersion, {"version": version}, head, None),)
+            return (_draft(TorchVersion, {"version": version}, start, end, head, None),)
         if not line.text.startswith(b"\t"):
             break
-    return (Malformed(hit.line.start, hit.line.end, "a torch_version record without a version"),)
+    return (Malformed(start, end, "a torch_version record without a version"),)
 
 
 def _draft(
-    hit: Hit,
     kind: type[Event],
     fields: dict[str, Any],
+    start: int,
+    end: int,
     head: re.Match[bytes],
     rank: int | None,
 ) -> Draft:
     stamp = f"{head['date'].decode()} {head['time'].decode()}.{head['fraction'].decode()}000"
-    shown = hit.line.text if kind is TorchVersion else hit.line.text[: head.end()] + b"..."
     return Draft(
         kind=kind,
         fields=fields,
-        start=hit.line.start,
-        end=hit.line.end,
-        text=shown,
+        start=start,
+        end=end,
+        text=head[0] + b"...",
         prefix=Prefix(rank, head["pid"].decode(), Clock("python", stamp)),
     )
 

@@ -1,0 +1,293 @@
+"""The last kernel launched, by the strongest evidence there is, and how far that goes.
+
+A sanitizer, an assertion whose file proves the kernel, and a stack frame name a kernel outright; a
+failed shim call, a line of generated code in a traceback and a printer mark tell where the host
+was. An asynchronous error of the GPU may come from any earlier launch, so then the last one is only
+possible. Where nothing ran there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from aoti_logscan.artifacts.library import Library
+from aoti_logscan.events import (
+    CppStack,
+    DeviceAssert,
+    Event,
+    Frame,
+    GpuError,
+    ProcessDeath,
+    PythonException,
+    SanitizerError,
+    ShimFailure,
+)
+from aoti_logscan.launches import last_launch, launches
+from aoti_logscan.report import CERTAINTIES, Call, Certainty, Evidence, Kernel
+from aoti_logscan.router import Routed
+from aoti_logscan.timeline import Situation
+
+#: failures after which no kernel can be named: nothing ran, or nothing of a kernel is told
+_NOTHING_RAN = frozenset(
+    {
+        "none",
+        "input-mismatch",
+        "compile-failure",
+        "package-load-failure",
+        "constants-mismatch",
+        "missing-custom-op",
+        "collective-failure",
+        "out-of-memory",
+    }
+)
+_ASYNCHRONOUS = frozenset(
+    {
+        "illegal-memory-access",
+        "misaligned-address",
+        "gpu-launch-failure",
+        "device-assert",
+        "triton-index-out-of-bounds",
+        "aten-index-out-of-bounds",
+    }
+)
+
+# /tmp/torchinductor_u/ij/cijdmgtw....py     inductor_cache/ab/cabc....py
+_GENERATED = re.compile(
+    r"[/\\](?:torchinductor_|inductor_cache|[a-z0-9]{2}[/\\]c[a-z2-7]{51}\.py$)"
+)
+# triton_poi_fused_add_gather_3.run(buf2, ...)   extern_kernels.mm(a, b)   cpp_fused_x_0(primals_2)
+_CALL = re.compile(
+    r"(?:^|= ?)(?:(?P<triton>\w+)\.run\(|(?P<extern>extern_kernels\.\w+)\("
+    r"|(?P<cpp>cpp_\w+)\(|(?P<op>torch\.ops\.[\w.]+)\()"
+)
+# functions that run while a kernel is made ready: an error there belongs to an earlier launch
+_MAKING_READY = re.compile(
+    r"^(?:precompile|_precompile\w*|load_binary|_init_handles|_make_launchers|make_launcher"
+    r"|autotune\w*|bench|benchmark\w*|compile\w*|_compile\w*|__getattribute__)$"
+)
+# cpp_fused_index_sin_0     call_triton_poi_fused_0
+_KERNEL_FUNCTION = re.compile(r"^(?:call_)?(?P<name>(?:cpp|triton)_\w+)")
+_WRAPPER_FILE = re.compile(r"\.wrapper\.cpp$|\.main\.cpp$")
+# a C call of the runner, not of a kernel
+_RUNNER_CALL = re.compile(r"_func_$")
+
+
+class _Scene(NamedTuple):
+    """What is known where the failure was: events of its process, nearest to the cause first."""
+
+    situations: Sequence[Situation]
+    library: Library
+    asynchronous: bool
+
+
+def last_kernel(
+    situations: Sequence[Situation], routed: Routed, library: Library, blocking: bool | None
+) -> Kernel | None:
+    """The last kernel launched before the failure of the verdict; None where none is known."""
+    verdict, cause = routed.verdict, routed.cause
+    if verdict.failure_class in _NOTHING_RAN or _is_before_the_run(routed):
+        return None
+    asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
+    scene = _Scene(_same_process(situations, cause), library, asynchronous)
+    found = [kernel for find in _FINDERS for kernel in find(scene)]
+    return min(found, key=lambda kernel: CERTAINTIES.index(kernel.certainty), default=None)
+
+
+def _is_before_the_run(routed: Routed) -> bool:
+    if routed.verdict.finding is None:
+        return False
+    stage = routed.findings[routed.verdict.finding].facts.get("stage")
+    return stage in ("load", "constants")
+
+
+def _is_asynchronous(situations: Sequence[Situation], failure_class: str) -> bool:
+    """Whether the error may have been reported late: it is the GPU's, and not a checked call's."""
+    if failure_class in _ASYNCHRONOUS:
+        return True
+    return failure_class == "undecided" and any(
+        isinstance(situation.event, GpuError) for situation in situations
+    )
+
+
+def _same_process(situations: Sequence[Situation], cause: Situation | None) -> Sequence[Situation]:
+    """Events that may be of the failing process, those of the cause's own source first."""
+    if cause is None:
+        return situations
+    near = [
+        situation
+        for situation in situations
+        if cause.rank is None or situation.rank is None or cause.rank == situation.rank
+    ]
+    home = cause.event.place.source
+    at = cause.event.place.offset
+
+    def distance(situation: Situation) -> tuple[bool, int]:
+        place = situation.event.place
+        return place.source != home, abs(place.offset - at)
+
+    return sorted(near, key=distance)
+
+
+def _kernel(
+    situation: Situation,
+    name: str,
+    certainty: Certainty,
+    found_by: str,
+    why: str,
+    call: Call | None = None,
+) -> Kernel:
+    return Kernel(
+        name=name,
+        certainty=certainty,
+        open=None,
+        found_by=found_by,
+        why=why,
+        rank=situation.rank,
+        evidence=_evidence(situation.event),
+        call=call,
+    )
+
+
+def _evidence(event: Event) -> Evidence:
+    place = event.place
+    return Evidence(place.source, place.line, place.offset, place.text)
+
+
+def _by_sanitizer(scene: _Scene) -> Iterator[Kernel]:
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, SanitizerError) and event.kernel:
+            why = "compute-sanitizer stopped at the access and names the kernel"
+            yield _kernel(situation, event.kernel, "sure", "sanitizer", why)
+            return
+
+
+def _by_assertion(scene: _Scene) -> Iterator[Kernel]:
+    asserts = [one for one in scene.situations if isinstance(one.event, DeviceAssert)]
+    for situation in sorted(asserts, key=lambda one: one.order):
+        event = situation.event
+        assert isinstance(event, DeviceAssert)
+        if name := scene.library.kernel_of(event.file):
+            why = "the assertion's file name is the hash of this kernel's source"
+            yield _kernel(situation, name, "sure", "device-assert", why)
+        return
+
+
+def _by_stack_frame(scene: _Scene) -> Iterator[Kernel]:
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, CppStack) and (found := _in_stack(event, scene.library)):
+            name, call = found
+            why = "the stack of the failure goes through it"
+            yield _kernel(situation, name, "sure", "stack-frame", why, call)
+            return
+
+
+def _in_stack(stack: CppStack, library: Library) -> tuple[str, Call | None] | None:
+    """The kernel function on the stack, else the call on the wrapper's line that it names."""
+    frames = stack.frames
+    if stack.raised_from:
+        frames = (Frame(stack.raised_from, stack.file, stack.line), *frames)
+    for frame in frames:
+        if match := _KERNEL_FUNCTION.match(frame.function or ""):
+            return match["name"], None
+    for frame in frames:
+        if frame.file and frame.line and _WRAPPER_FILE.search(frame.file):
+            found = library.call_on(frame.file, frame.line)
+            if found:
+                return found[1].kernel, Call(frame.file, frame.line, found[1].text)
+    return None
+
+
+def _by_api_call(scene: _Scene) -> Iterator[Kernel]:
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, ShimFailure) and not _RUNNER_CALL.search(event.function):
+            if not _WRAPPER_FILE.search(event.file):
+                continue
+            call = Call(event.file, event.line, event.call)
+            if scene.asynchronous:
+                why = "this call reported an error that an earlier launch may have caused"
+                yield _kernel(situation, event.function, "possible", "api-call", why, call)
+            else:
+                why = "this call inside the model returned the error"
+                yield _kernel(situation, event.function, "sure", "api-call", why, call)
+            return
+
+
+def _by_traceback(scene: _Scene) -> Iterator[Kernel]:
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, PythonException) and (found := _in_traceback(event.frames)):
+            name, frame = found
+            call = Call(frame.file, frame.line, frame.text or "")
+            if scene.asynchronous:
+                why = "the error surfaced while it was launched; an earlier launch may be at fault"
+                yield _kernel(situation, name, "possible", "blocking-traceback", why, call)
+            else:
+                why = "the traceback ends in its launch, and launches were not asynchronous"
+                yield _kernel(situation, name, "sure", "blocking-traceback", why, call)
+            return
+
+
+def _in_traceback(frames: Sequence[Frame]) -> tuple[str, Frame] | None:
+    """The call in the innermost frame of generated code; None while a kernel was made ready."""
+    for at in range(len(frames) - 1, -1, -1):
+        frame = frames[at]
+        if not _GENERATED.search(frame.file or ""):
+            continue
+        inner = frames[at + 1 :]
+        if any(_MAKING_READY.match(one.function or "") for one in inner):
+            return None
+        match = _CALL.search(frame.text or "")
+        return (next(filter(None, match.groups())), frame) if match else None
+    return None
+
+
+def _by_printer(scene: _Scene) -> Iterator[Kernel]:
+    in_order = sorted(scene.situations, key=lambda situation: situation.order)
+    found = launches(in_order)
+    last = last_launch(found)
+    if last is None:
+        return
+    died = any(isinstance(situation.event, ProcessDeath) for situation in scene.situations)
+    several = len({launch.first.event.place.source for launch in found}) > 1
+    certainty, why = _printed(last.open, scene.asynchronous, died)
+    yield Kernel(
+        name=last.kernel,
+        certainty="possible" if several else certainty,
+        open=last.open,
+        found_by="printer",
+        why=why,
+        launch_index=last.index,
+        rank=last.first.rank,
+        evidence=_evidence(last.last_mark),
+        arguments=last.arguments(),
+    )
+
+
+def _printed(is_open: bool, asynchronous: bool, died: bool) -> tuple[Certainty, str]:
+    """How far a last mark goes, and why."""
+    lost = "; marks on a piped stdout may be lost when a process dies" if died else ""
+    if not is_open:
+        return "likely", f"it came back: the failure lies after it, in what prints no mark{lost}"
+    if asynchronous:
+        return (
+            "likely",
+            f"its launch was marked and never came back; an earlier one may be at fault{lost}",
+        )
+    if died:
+        return "likely", f"its launch was marked and never came back{lost}"
+    return "sure", "its launch was marked and never came back, and launches were not asynchronous"
+
+
+_FINDERS: tuple[Callable[[_Scene], Iterator[Kernel]], ...] = (
+    _by_sanitizer,
+    _by_assertion,
+    _by_stack_frame,
+    _by_api_call,
+    _by_traceback,
+    _by_printer,
+)

@@ -1,0 +1,122 @@
+"""Stacks of a dead process as a debugger or glog prints them.
+
+    Thread 1 "python" received signal SIGSEGV, Segmentation fault.
+    #0  0x00007ffff6e6665c in boom_cpu () at boom.cpp:13
+    #10 0x... in torch::aot_inductor::AOTInductorModel::run_impl () at /tmp/x.wrapper.cpp:851
+
+    *** SIGSEGV (@0x0) received by PID 123 (TID 0x7f55) from PID 0; stack trace: ***
+        @     0x7f55c0000000 boom_cpu
+
+give a `ProcessDeath` for the signal's line and a `CppStack` for the frames. Sources: gdb 13, `bt`
+(wrapper code has line tables, so the frame of `run_impl` names its line); glog and abseil, failure
+signal handler.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from aoti_logscan.events import CppStack, Event, Frame, ProcessDeath
+from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.prefix import read_prefix
+from aoti_logscan.scan import Draft, Parsed
+
+NAME = "native_stack"
+ANCHORS = (
+    b" received signal SIG",
+    b"Program terminated with signal SIG",
+    b" received by PID ",
+    b"#0  ",
+)
+
+# Thread 1 "python" received signal SIGSEGV, Segmentation fault.
+_DEBUGGER = re.compile(rb"(?:received signal|terminated with signal) (?P<signal>SIG[A-Z]+)")
+# *** SIGSEGV (@0x0) received by PID 123 (TID 0x7f55) from PID 0; stack trace: ***
+_GLOG = re.compile(rb"\*\*\* (?P<signal>SIG[A-Z]+) \(@[^)\n]*\) received by PID (?P<pid>\d+)")
+#     @     0x7f55c0000000 boom_cpu
+_GLOG_FRAME = re.compile(rb"^\s+@\s+0x[0-9a-f]+ (?P<function>.+)$")
+# #10 0x00007fff in f (args) at /tmp/x.cpp:851      #6  f () from /opt/lib.so
+_GDB_FRAME = re.compile(
+    rb"^\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?P<function>\S.*?) ?\((?P<arguments>[^()]*)\)"
+    rb"(?: (?:at (?P<file>[^\n]+?):(?P<line>\d+)|from (?P<library>\S+)))?$"
+)
+_LINES = 300
+_FRAMES = 64
+_GAPS = 3
+
+
+def parse(hit: Hit) -> Parsed:
+    """One draft for the signal's line or for the stack at this hit."""
+    text = hit.line.text
+    if match := _GLOG.search(text):
+        frames, end = _glog_frames(hit, text[: match.start()])
+        process = match["pid"].decode()
+        death = _draft(hit, ProcessDeath, _death("glog", match), hit.line.end, process)
+        fields = {"form": "glog", "frames": frames}
+        return (death, _draft(hit, CppStack, fields, end, process)) if frames else (death,)
+    if match := _DEBUGGER.search(text):
+        return (_draft(hit, ProcessDeath, _death("debugger", match), hit.line.end),)
+    frames, end = _gdb_frames(hit)
+    return (_draft(hit, CppStack, {"form": "gdb", "frames": frames}, end),) if frames else ()
+
+
+def _death(told_by: str, match: re.Match[bytes]) -> dict[str, Any]:
+    return {"told_by": told_by, "signal": match["signal"].decode()}
+
+
+def _draft(
+    hit: Hit, kind: type[Event], fields: dict[str, Any], end: int, process: str | None = None
+) -> Draft:
+    prefix = read_prefix(hit.line.text[: hit.column])
+    return Draft(
+        kind=kind,
+        fields=fields,
+        start=hit.line.start,
+        end=end,
+        text=hit.line.text,
+        prefix=prefix._replace(process=process) if process else prefix,
+    )
+
+
+def _glog_frames(hit: Hit, head: bytes) -> tuple[tuple[Frame, ...], int]:
+    frames: list[Frame] = []
+    end = hit.line.end
+    for line in hit.following(_LINES):
+        text = strip_head(head, line.text)
+        match = _GLOG_FRAME.match(text) if text is not None else None
+        if match is None:
+            break
+        end = line.end
+        if len(frames) < _FRAMES:
+            frames.append(Frame(match["function"][:500].decode("utf-8", "replace")))
+    return tuple(frames), end
+
+
+def _gdb_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:
+    head = hit.line.text[: hit.column]
+    first = _GDB_FRAME.match(hit.line.text[hit.column :])
+    if first is None:
+        return (), hit.line.end
+    frames, gaps, end = [_gdb_frame(first)], 0, hit.line.end
+    for line in hit.following(_LINES):
+        text = strip_head(head, line.text)
+        match = _GDB_FRAME.match(text) if text is not None else None
+        if match is None or match["number"] == b"0":
+            gaps += 1
+            if gaps > _GAPS or match is not None:
+                break
+            continue
+        gaps, end = 0, line.end
+        if len(frames) < _FRAMES:
+            frames.append(_gdb_frame(match))
+    return tuple(frames), end
+
+
+def _gdb_frame(match: re.Match[bytes]) -> Frame:
+    file = match["file"] or match["library"]
+    return Frame(
+        function=match["function"][:500].decode("utf-8", "replace"),
+        file=file.decode("utf-8", "replace") if file else None,
+        line=int(match["line"][:18]) if match["line"] else None,
+    )
