@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from aoti_logscan.events import CppStack, Event, FlagSeen, GpuError, InputCheck
+from aoti_logscan.events import (
+    CppStack,
+    Event,
+    FlagSeen,
+    GpuError,
+    InputCheck,
+    LaunchMark,
+    ModelInput,
+    SavedTensor,
+)
 from aoti_logscan.report import Evidence, Flag
 
 State = Literal["on", "off"]
@@ -48,6 +57,10 @@ def _cpp_stacktraces(event: Event) -> State | None:
     return "on" if isinstance(event, CppStack) and event.form == "captured" else None
 
 
+def _printer(event: Event) -> State | None:
+    return "on" if isinstance(event, (LaunchMark, ModelInput, SavedTensor)) else None
+
+
 _TABLE = (
     _Row("AOTI_RUNTIME_CHECK_INPUTS", "run", _checked_inputs),
     _Row("TORCHINDUCTOR_NAN_ASSERTS", "compile", _nothing),
@@ -55,7 +68,7 @@ _TABLE = (
     _Row("CUDA_LAUNCH_BLOCKING", "run", _blocking("cuda")),
     _Row("AMD_SERIALIZE_KERNEL", "run", _blocking("hip")),
     _Row("HIP_LAUNCH_BLOCKING", "run", _nothing),
-    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _nothing),
+    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _printer),
     _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile", _nothing),
     _Row("TORCH_LOGS", "run", _nothing),
     _Row("TORCH_TRACE", "run", _nothing),
@@ -66,6 +79,14 @@ _TABLE = (
     _Row("PYTORCH_USE_CUDA_DSA", "run", _nothing),
 )
 _OFF_VALUES = ("", "0", "false", "False")
+# torch 2.13: the caching allocator looks whether it is set at all; the input checks of the
+# generated code are off only where the first character is 0
+_ON_WHEN_SET = ("PYTORCH_NO_CUDA_MEMORY_CACHING",)
+_ON_WHEN_EMPTY = ("AOTI_RUNTIME_CHECK_INPUTS",)
+#: the types of events that tell of flags
+_TELLING = frozenset(
+    {CppStack, FlagSeen, GpuError, InputCheck, LaunchMark, ModelInput, SavedTensor}
+)
 _BLOCKING_FLAGS = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
 
 
@@ -75,9 +96,10 @@ def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
     inferred: dict[str, Flag] = {}
     effects = {row.name: row.takes_effect for row in _TABLE}
     for event in events:
+        if type(event) not in _TELLING:
+            continue
         if isinstance(event, FlagSeen) and event.name in effects:
-            state: State = "off" if event.value in _OFF_VALUES else "on"
-            flag = _flag(event.name, effects[event.name], state, event)
+            flag = _flag(event.name, effects[event.name], _set_to(event), event)
             set_by_hand.setdefault(event.name, flag)
             continue
         for row in _TABLE:
@@ -89,6 +111,15 @@ def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
         or Flag(name=row.name, state="unknown", takes_effect=row.takes_effect)
         for row in _TABLE
     )
+
+
+def _set_to(event: FlagSeen) -> State:
+    """What a value means: `0` is off, but for flags that are on whenever they are set."""
+    if event.name in _ON_WHEN_SET:
+        return "on"
+    if event.name in _ON_WHEN_EMPTY and not event.value:
+        return "on"
+    return "off" if event.value in _OFF_VALUES else "on"
 
 
 def _flag(name: str, effect: Effect, state: State, event: Event) -> Flag:

@@ -14,6 +14,7 @@ from aoti_logscan import __version__
 from aoti_logscan.errors import LogscanError
 
 FOUND, CLEAN, USAGE = 1, 0, 2
+INTERRUPTED = 130
 
 
 class _UsageError(click.ClickException):
@@ -94,7 +95,9 @@ def _analyze(paths: tuple[str, ...], packages: tuple[str, ...]) -> Any:
 
 
 def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickException:
-    text = str(error)
+    from aoti_logscan.render.text import visible
+
+    text = visible(str(error))
     if len(paths) == 1 and not os.path.lexists(paths[0]):
         close = difflib.get_close_matches(paths[0], list(cli.commands), n=1)
         if close:
@@ -113,13 +116,16 @@ def _render(report: Any, form: str, show_all: bool) -> str:
 
 
 def _width() -> int:
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size((80, 24)).columns if terminal else 80
 
 
 def _write(text: str, output: str | None) -> None:
     data = text.encode("utf-8", "backslashreplace")
     try:
         if output is None:
+            if sys.stdout is None:
+                raise _UsageError("cannot write stdout: it is closed")
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         else:
@@ -132,5 +138,12 @@ def _write(text: str, output: str | None) -> None:
 
 
 def main() -> None:
-    """Entry point of the `aoti-logscan` command."""
-    cli(prog_name="aoti-logscan")
+    """Entry point of the `aoti-logscan` command; Ctrl-C ends it as it ends other commands."""
+    try:
+        status = cli(prog_name="aoti-logscan", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else CLEAN)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)

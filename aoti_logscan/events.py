@@ -108,8 +108,7 @@ class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
     `message` is the runtime's text, without what torch adds. `asynchronous` is True where the help
     text says that the report may come late, False where that text is missing though the help went
     on (then launches were blocking), None where the reporter never says. `warning` marks a report
-    that raised nothing. `while_loading` is True where the error surfaced while a kernel's binary
-    was being loaded, so that it belongs to an earlier launch.
+    that raised nothing. `kernel` is named by a debugger only.
     """
 
     runtime: Runtime
@@ -119,6 +118,7 @@ class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
     warning: bool = False
     address: str | None = None
     access: Literal["read", "write"] | None = None
+    kernel: str | None = None
 
 
 class SanitizerError(Event, frozen=True, kw_only=True, tag="sanitizer-error"):

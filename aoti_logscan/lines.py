@@ -17,6 +17,10 @@ MAX_RECORD = 1 << 20
 #: of a longer line, so much is seen before and after a position
 _MAX_BEFORE = 64 << 10
 _MAX_AFTER = 256 << 10
+#: bytes of what stands before a record that tell who wrote it
+_HEAD = 800
+#: bytes of a line in which a stored string must open
+_OPENS_WITHIN = 4096
 
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])"
@@ -25,7 +29,10 @@ _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5}
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 # {"log": "Traceback ...\n", 'stderr': b'...\n', output="...\n": a quote that opens a string, but
 # not the quote before a Windows path (File "C:\new\x.py")
-_STRING_OPENS = re.compile(rb"(?:^|[\s:=,(\[{]b?|^b)[\"'](?![A-Za-z]:\\(?!\\))")
+_STRING_OPENS = re.compile(rb"(?:^\s*|[\[{:|>\]]\s?|(?<=\w)=|\bF )b?[\"'](?![A-Za-z]:\\(?!\\))")
+_NEWLINE_ESCAPE = re.compile(rb"\\[nr]")
+# {"message": "{\"log\": \"...\\n...: a string stored inside a string
+_STRING_IN_STRING = re.compile(rb"[{\[,:] ?\\\"")
 _SIMPLE = {
     ord("n"): b"\n",
     ord("r"): b"\r",
@@ -46,7 +53,7 @@ class IncompleteError(Exception):
 class Line:
     """One line: `start` and `end` are positions in the window, `next` where the next one starts."""
 
-    __slots__ = ("end", "escaped", "next", "start", "text")
+    __slots__ = ("end", "escaped", "mark", "next", "start", "text")
 
     def __init__(self, start: int, end: int, following: int, escaped: bool, text: bytes) -> None:
         self.start = start
@@ -54,21 +61,26 @@ class Line:
         self.next = following
         self.escaped = escaped
         self.text = text
+        #: a position in the window and its column, to count columns from
+        self.mark = (start, 0)
 
 
 class Window:
     """A stretch of a source held in memory: `size` valid bytes, the first at offset `base`."""
 
     __slots__ = (
+        "_begins_line",
         "_ends_here",
         "_escaped",
         "_line",
         "_mark",
         "_mark_line",
+        "_nested",
         "_physical",
         "base",
         "buffer",
         "final",
+        "notes",
         "size",
     )
 
@@ -77,20 +89,28 @@ class Window:
         self.size = 0
         self.base = 0
         self.final = False
+        #: what parsers remember of a stretch of the window, by name: from, to, an answer
+        self.notes: dict[str, tuple[int, int, bool]] = {}
         self._mark = 0
         self._mark_line = 1
         self._physical = (0, -1)
         self._escaped = False
+        self._nested = False
+        self._begins_line = True
         self._ends_here = False
         self._line: Line | None = None
 
     def drop(self, keep_from: int) -> None:
         """Forget the bytes before `keep_from`; positions shift down by as much."""
         self.line_number(keep_from)
-        inside = self._physical[0] <= keep_from <= self._physical[1] and self._escaped
+        self._physical_bounds(keep_from)
+        inside = self._escaped
+        if keep_from > 0:
+            self._begins_line = self.buffer[keep_from - 1] == 0x0A
         view = memoryview(self.buffer)
         view[: self.size - keep_from] = view[keep_from : self.size]
         view.release()
+        self.notes.clear()
         self.size -= keep_from
         self.base += keep_from
         self._mark = 0
@@ -98,8 +118,14 @@ class Window:
         self._escaped = inside
         self._line = None
 
+    def end_here(self, final: bool) -> None:
+        """Say whether the source ends with what is held, so that its last line is whole."""
+        self.final = final
+        self.grown()
+
     def grown(self) -> None:
         """Say that bytes were added, so that what was known of the last line is void."""
+        self.notes.clear()
         self._physical = (0, -1)
         self._line = None
 
@@ -112,17 +138,22 @@ class Window:
         self._mark = position
         return self._mark_line
 
-    def line_at(self, position: int) -> Line:
-        """The line that holds `position`; raises `IncompleteError` if the window ends in it."""
+    def line_at(self, position: int, floor: int = 0) -> Line:
+        """The line that holds `position`; raises `IncompleteError` if the window ends in it.
+
+        Nothing before `floor` is taken for part of it.
+        """
         line = self._line
         if line is not None and line.start <= position < line.next:
             return line
         start, end = self._physical_bounds(position)
-        start = max(start, position - _MAX_BEFORE)
+        start = max(start, position - _MAX_BEFORE, floor)
+        # a carriage return right before the newline begins no line
+        inner = self.buffer.rfind(b"\r", start, max(start, min(position, end - 1))) + 1
+        start = max(start, inner)
         if self._escaped:
             return self._escaped_line(position, start, end)
-        inner = self.buffer.rfind(b"\r", start, position) + 1
-        return self._plain_line(max(start, inner), position, end)
+        return self._plain_line(start, position, end)
 
     def physical_line(self, position: int) -> tuple[int, int]:
         """Where the physical line that holds `position` begins and ends, whatever is in it."""
@@ -138,7 +169,7 @@ class Window:
                 if not self.final:
                     raise IncompleteError
                 return
-            line = self.line_at(line.next)
+            line = self.line_at(line.next, floor=line.next)
             yield line
 
     def previous(self, line: Line) -> Line | None:
@@ -156,37 +187,48 @@ class Window:
         self._ends_here = end >= 0 or self.final
         if end < 0:
             end = self.size
-        if start > 0 or self.base == 0:
+        if start > 0 or self._begins_line:
             self._escaped = self._is_escaped(start, end)
         self._physical = (start, end)
         return start, end
 
     def _is_escaped(self, start: int, end: int) -> bool:
-        first = self.buffer.find(b"\\n", start, end)
-        if first < 0:
+        reach = min(end, start + _OPENS_WITHIN)
+        first = self.buffer.find(b"\\n", start, reach)
+        head = bytes(self.buffer[start : reach if first < 0 else first + 2])
+        if b'"' not in head and b"'" not in head:
             return False
-        return _STRING_OPENS.search(self.buffer, start, min(first, start + 4096)) is not None
+        self._nested = _STRING_IN_STRING.search(head) is not None
+        return _STRING_OPENS.search(head) is not None
 
     def _plain_line(self, start: int, position: int, end: int) -> Line:
         cut = self.buffer.find(b"\r", position, end)
-        if 0 <= cut < end - 1:
+        if 0 <= cut < end - 1 and cut - position <= _MAX_AFTER:
             return self._remember(start, cut, cut + 1, escaped=False)
         return self._last_of_physical(start, position, end, escaped=False)
 
     def _escaped_line(self, position: int, start: int, end: int) -> Line:
         begin = start
         search_to = position
-        while (found := self.buffer.rfind(b"\\n", start, search_to)) >= 0:
+        while (found := self._last_escape(start, search_to)) >= 0:
             if self._is_newline_escape(found, start):
                 begin = found + 2
                 break
             search_to = found
-        search_from = max(position - 1, begin)
-        while (found := self.buffer.find(b"\\n", search_from, end)) >= 0:
+        reach = min(end, position + _MAX_AFTER)
+        carriage = self.buffer.find(b"\r", position, reach)
+        stop = carriage if 0 <= carriage < end - 1 else reach
+        for match in _NEWLINE_ESCAPE.finditer(self.buffer, max(position - 1, begin), stop):
+            found = match.start()
             if self._is_newline_escape(found, start) and found + 2 > position:
-                return self._remember(begin, found, found + 2, escaped=True)
-            search_from = found + 1
+                doubled = self._nested and found > begin and self.buffer[found - 1] == 0x5C
+                return self._remember(begin, found - doubled, found + 2, escaped=True)
+        if stop == carriage:
+            return self._remember(begin, carriage, carriage + 1, escaped=True)
         return self._last_of_physical(begin, position, end, escaped=True)
+
+    def _last_escape(self, start: int, stop: int) -> int:
+        return max(self.buffer.rfind(b"\\n", start, stop), self.buffer.rfind(b"\\r", start, stop))
 
     def _last_of_physical(self, start: int, position: int, end: int, *, escaped: bool) -> Line:
         if end - position > _MAX_AFTER:
@@ -200,7 +242,7 @@ class Window:
         backslashes = 0
         while at - backslashes > start and self.buffer[at - backslashes - 1] == 0x5C:
             backslashes += 1
-        return backslashes % 2 == 0
+        return backslashes % 2 == 0 or (self._nested and backslashes == 1)
 
     def _remember(self, start: int, stop: int, following: int, *, escaped: bool) -> Line:
         text = clean(bytes(self.buffer[start:stop]), escaped)
@@ -211,13 +253,20 @@ class Window:
 class Hit:
     """Where an anchor was found: `start` and `end` in the window, and the line around it."""
 
-    __slots__ = ("end", "line", "start", "window")
+    __slots__ = ("_line", "end", "start", "window")
 
     def __init__(self, window: Window, start: int, end: int) -> None:
         self.window = window
         self.start = start
         self.end = end
-        self.line = window.line_at(start)
+        self._line: Line | None = None
+
+    @property
+    def line(self) -> Line:
+        """The line that the anchor stands in; raises `IncompleteError` if the window ends in it."""
+        if self._line is None:
+            self._line = self.window.line_at(self.start)
+        return self._line
 
     @property
     def column(self) -> int:
@@ -225,7 +274,19 @@ class Hit:
         line = self.line
         if len(line.text) == line.end - line.start:
             return self.start - line.start
-        return len(clean(bytes(self.window.buffer[line.start : self.start]), line.escaped))
+        position, column = line.mark
+        if position > self.start:
+            position, column = line.start, 0
+        between = _cleaned(bytes(self.window.buffer[position : self.start]), line.escaped)
+        line.mark = (self.start, column + len(between))
+        return line.mark[1]
+
+    def head(self, column: int) -> bytes:
+        """The text before a column, of a long one only its beginning and end."""
+        text = self.line.text
+        if column <= _HEAD:
+            return text[:column]
+        return text[: _HEAD // 2] + b"\0" + text[column - _HEAD // 2 : column]
 
     def following(self, at_most: int) -> Iterator[Line]:
         """The next lines of the window, whoever wrote them."""
@@ -234,13 +295,18 @@ class Hit:
 
 def clean(raw: bytes, escaped: bool) -> bytes:
     """The text of a line as its program wrote it."""
+    return _cleaned(raw, escaped).rstrip(b"\r")
+
+
+def _cleaned(raw: bytes, escaped: bool) -> bytes:
     if escaped and b"\\" in raw:
         raw = _ESCAPE.sub(_unescape, raw)
     if b"\x1b" in raw:
         raw = _ANSI.sub(b"", raw)
     if b"&" in raw:
         raw = _ENTITY.sub(_entity, raw)
-    return raw.rstrip(b"\r")
+    # a log that was truncated while it was written to begins with zeros
+    return raw.lstrip(b"\0")
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
@@ -257,8 +323,9 @@ def _entity(match: re.Match[bytes]) -> bytes:
 def strip_head(head: bytes, text: bytes) -> bytes | None:
     """`text` without a prefix like `head`, or None where it carries another prefix.
 
-    Prefixes agree when they are equal but for digits (times, counters); a line that holds nothing
-    but the prefix may have lost its trailing blank.
+    Prefixes agree when they are equal but for the digits of times and line numbers; ranks and
+    process ids must be the same. A line that holds nothing but the prefix may have lost its
+    trailing blank.
     """
     if not head:
         return text
@@ -271,8 +338,9 @@ def strip_head(head: bytes, text: bytes) -> bytes | None:
     return None
 
 
-_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
+# 10:11:12   2026-06-21   12:23:33,044   loggers.py:118
+_TIME_DIGITS = re.compile(rb"\d+(?=[:.,T-])|(?<=[:.,T-])\d+")
 
 
 def _digits_out(text: bytes) -> bytes:
-    return text.translate(_DIGITS_TO_ZERO)
+    return _TIME_DIGITS.sub(lambda match: b"0" * len(match[0]), text)

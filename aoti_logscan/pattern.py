@@ -129,21 +129,10 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
         if self.failure_class not in CLASS_FACTS:
             raise ValueError(f"class: {self.failure_class!r} is none of {', '.join(CLASS_FACTS)}")
 
-    def matches(self, lookup: Lookup) -> bool:
-        """Whether the fields that `lookup` gives fulfil every condition."""
-        return all(condition(lookup(name)) for name, condition in _tests(self))
 
-
-_TESTS: dict[str, tuple[tuple[str, Test], ...]] = {}
-
-
-def _tests(pattern: Pattern) -> tuple[tuple[str, Test], ...]:
-    """The pattern's conditions as functions, made once for each pattern."""
-    tests = _TESTS.get(pattern.id)
-    if tests is None:
-        tests = tuple((name, _test(wanted)) for name, wanted in pattern.where.items())
-        _TESTS[pattern.id] = tests
-    return tests
+def conditions(pattern: Pattern) -> tuple[tuple[str, Test], ...]:
+    """The pattern's conditions as pairs of a field's name and a test of its value."""
+    return tuple((name, _test(wanted)) for name, wanted in pattern.where.items())
 
 
 def _test(wanted: Any) -> Test:

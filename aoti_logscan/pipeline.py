@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +32,11 @@ from aoti_logscan.report import (
 from aoti_logscan.router import Routed, Router, fill
 from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, Named, Source, Unread, find
+from aoti_logscan.streams import BROKEN, reason
 from aoti_logscan.timeline import rank_in_name, situations
+
+#: findings in a report
+MAX_FINDINGS = 500
 
 _NOTHING = Scanned((), 0, {}, ())
 
@@ -57,24 +62,34 @@ def analyze(
     could be opened. Malformed input is never an error: it is listed in `sources[].problems`.
     """
     named = find([str(path) for path in [*paths, *packages]])
-    scanner = Scanner(PARSERS, OWNERS)
+    scanner = _scanner()
     readings = [_read(scanner, one) for one in named]
     if not any(reading.opened for reading in readings):
         raise UnreadablePathError(_nothing_opened(readings))
-    chosen = read_patterns(folder_of_patterns()) if patterns is None else tuple(patterns)
-    return _report(readings, chosen)
+    return _report(readings, built_in_patterns() if patterns is None else patterns)
+
+
+@cache
+def _scanner() -> Scanner:
+    return Scanner(PARSERS, OWNERS)
+
+
+@cache
+def built_in_patterns() -> tuple[Pattern, ...]:
+    """The patterns that come with the package."""
+    return read_patterns(folder_of_patterns())
 
 
 def _nothing_opened(readings: Sequence[Reading]) -> str:
     if not readings:
-        return "nothing to read: the folder is empty"
+        return "nothing to read: what was named holds no files"
     first = readings[0]
     return f"nothing could be opened: {first.name}: {first.scanned.problems[0].what}"
 
 
 def _read(scanner: Scanner, named: Named) -> Reading:
     if isinstance(named, Unread):
-        return Reading(named.name, _troubled(named.why), opened=False)
+        return Reading(named.name, _troubled(named.why), opened=named.opened)
     if isinstance(named, Artifact):
         return _open(named)
     return _scan(scanner, named)
@@ -83,8 +98,8 @@ def _read(scanner: Scanner, named: Named) -> Reading:
 def _open(artifact: Artifact) -> Reading:
     try:
         package = read_artifact(artifact.name, artifact.read())
-    except OSError as error:
-        return Reading(artifact.name, _troubled(error.strerror or str(error)), opened=False)
+    except BROKEN as error:
+        return Reading(artifact.name, _troubled(reason(error)))
     troubles = tuple(Trouble(None, what) for what in package.problems)
     return Reading(artifact.name, _NOTHING._replace(problems=troubles), package)
 
@@ -93,7 +108,7 @@ def _scan(scanner: Scanner, source: Source) -> Reading:
     try:
         stream = source.open()
     except OSError as error:
-        return Reading(source.name, _troubled(error.strerror or str(error)), opened=False)
+        return Reading(source.name, _troubled(reason(error)), opened=False)
     try:
         scanned = scanner.scan(source.name, stream)
     finally:
@@ -121,13 +136,13 @@ def _report(readings: Sequence[Reading], patterns: Sequence[Pattern]) -> Report:
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed),
         verdict=routed.verdict,
-        findings=routed.findings,
+        findings=routed.findings[:MAX_FINDINGS],
         last_kernel=last_kernel(around, routed, library, blocking),
         lineage=None,
         flags=states,
         next_steps=_next_steps(routed, states),
         compiles=tuple(_compiles(events)),
-        sources=tuple(_source(reading) for reading in readings),
+        sources=_sources(readings, len(routed.findings) - MAX_FINDINGS),
     )
 
 
@@ -182,6 +197,14 @@ def _compiles(events: Sequence[Event]) -> list[CompileRecord]:
         for event in events
         if isinstance(event, Compile)
     ]
+
+
+def _sources(readings: Sequence[Reading], not_listed: int) -> tuple[SourceReport, ...]:
+    sources = [_source(reading) for reading in readings]
+    if not_listed > 0:
+        told = Problem(None, f"{not_listed} further findings are not listed")
+        sources[0] = msgspec.structs.replace(sources[0], problems=(*sources[0].problems, told))
+    return tuple(sources)
 
 
 def _source(reading: Reading) -> SourceReport:

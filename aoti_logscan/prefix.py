@@ -26,7 +26,7 @@ NOTHING = Prefix(None, None, None)
 # [rank3]:  [Rank 3]  ... PG GUID 0(default_pg) Rank 3]  [default3]:  [1,3]<stderr>:  (Worker_TP3
 _RANK = re.compile(
     rb"\[rank(\d{1,6})\]|\bRank (\d{1,6})\]|\[default(\d{1,6})\]|\[\d+,(\d{1,6})\]<std"
-    rb"|Worker_TP(\d{1,6})[ )_]|\brank[ =:](\d{1,6})\b"
+    rb"|Worker_TP(\d{1,6})[ )_]|\brank[=:] ?(\d{1,6})\b"
 )
 # (EngineCore_0 pid=51100)   (pid=4242)   (pid=4242, ip=10.0.0.3)
 _PID = re.compile(rb"\bpid[=:] ?(\d{1,9})\b")
@@ -45,7 +45,7 @@ def read_prefix(head: bytes) -> Prefix:
     if len(head) < 4:
         return NOTHING
     if len(head) > 400:
-        head = head[:200] + b" " + head[-200:]
+        head = head[:200] + b"\0" + head[-200:]
     python = _PYTHON.search(head)
     pid = python[4] if python else _first(_PID, head)
     rank = _first(_RANK, head)
@@ -54,6 +54,13 @@ def read_prefix(head: bytes) -> Prefix:
         pid.decode() if pid else None,
         _time(head, python),
     )
+
+
+def may_be_same_writer(one: Prefix, text: bytes) -> bool:
+    """Whether a line may come from the same rank and process; True where it does not say."""
+    other = read_prefix(text[:200])
+    pairs = ((one.rank, other.rank), (one.process, other.process))
+    return all(left is None or right is None or left == right for left, right in pairs)
 
 
 def _first(pattern: re.Pattern[bytes], head: bytes) -> bytes | None:

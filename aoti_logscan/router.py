@@ -7,12 +7,13 @@ consequence of another; everything else is a consequence of it or stands beside 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.events import InputCheck, PythonException
-from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, extract
+from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, Test, conditions, extract
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
 from aoti_logscan.timeline import Situation
 
@@ -41,25 +42,34 @@ class Routed(NamedTuple):
     cause: Situation | None
 
 
+class _Ready(NamedTuple):
+    """A pattern with its conditions compiled."""
+
+    pattern: Pattern
+    conditions: tuple[tuple[str, Test], ...]
+
+
 class Router:
     """Patterns by event type, the artifacts at hand, and whether launches were blocking."""
 
     def __init__(
         self, patterns: Iterable[Pattern], library: Library, blocking: bool | None
     ) -> None:
-        self._by_event: dict[str, list[Pattern]] = {}
+        self._by_event: dict[str, list[_Ready]] = {}
         for pattern in patterns:
-            self._by_event.setdefault(pattern.event, []).append(pattern)
+            ready = _Ready(pattern, conditions(pattern))
+            self._by_event.setdefault(pattern.event, []).append(ready)
         self._library = library
         self._blocking = blocking
 
     def pattern_of(self, situation: Situation) -> Pattern | None:
         """The most specific matching pattern; None where none matches."""
         tag = type(situation.event).__struct_config__.tag
+        lookup = self._lookup(situation)
         matching = [
-            pattern
-            for pattern in self._by_event.get(str(tag), ())
-            if pattern.matches(self._lookup(situation))
+            ready.pattern
+            for ready in self._by_event.get(str(tag), ())
+            if all(test(lookup(name)) for name, test in ready.conditions)
         ]
         return max(matching, key=_specificity, default=None)
 
@@ -138,7 +148,8 @@ def _fact(source: Any, lookup: Lookup) -> Any:
     if isinstance(source, dict):
         return source["value"] if "value" in source else extract(source, lookup(source["field"]))
     if isinstance(source, list):
-        return next((value for name in source if (value := lookup(name)) is not None), None)
+        found = (_fact(one, lookup) for one in source)
+        return next((value for value in found if value is not None), None)
     return lookup(source)
 
 
@@ -217,33 +228,29 @@ def _evidence(situation: Situation) -> Evidence:
     return Evidence(place.source, place.line, place.offset, place.text)
 
 
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
 def fill(template: str, facts: dict[str, Any]) -> str:
     """A pattern's text with its facts: `{name}`; a part in `[[ ]]` goes where a fact is null."""
     parts = []
     for at, part in enumerate(template.replace("]]", "[[").split("[[")):
         optional = at % 2 == 1
-        values = _Values(facts)
-        filled = part.format_map(values)
-        if not (optional and values.missing):
-            parts.append(filled)
+        names = _PLACEHOLDER.findall(part)
+        if optional and any(facts.get(name) is None for name in names):
+            continue
+        parts.append(_PLACEHOLDER.sub(lambda match: _told(facts.get(match[1])), part))
     return "".join(parts).strip()
 
 
-class _Values(dict[str, Any]):
-    """Facts for `str.format_map`; an unknown one reads `?` and is remembered as missing."""
-
-    missing = False
-
-    def __getitem__(self, name: str) -> Any:
-        value = self.get(name)
-        if value is None:
-            self.missing = True
-            return "?"
-        return value
+def _told(value: Any) -> str:
+    return "?" if value is None else str(value)
 
 
 def _judge(drafts: Sequence[_Draft]) -> Routed:
     cause, others = _cause(drafts)
+    if cause is not None:
+        _complete(cause, others)
     for draft in others:
         draft.role = _role_beside(draft, cause) if cause is not None else _role_alone(draft)
     ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
@@ -264,7 +271,10 @@ def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
         for draft in drafts
         if draft.pattern.role == "cause" and draft.failure_class != "undecided"
     ]
-    able.sort(key=lambda draft: (draft.pattern.weak, draft.first.order))
+    able.sort(key=lambda draft: draft.first.order)
+    # what follows from what depends on pattern and rank alone, so the first of each will do
+    first = {(draft.pattern.id, draft.rank): draft for draft in reversed(able)}
+    able = sorted(first.values(), key=lambda draft: (draft.pattern.weak, draft.first.order))
     roots = [
         draft
         for draft in able
@@ -279,6 +289,20 @@ def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
     if cause is not None:
         _lower_where_order_is_unknown(cause, roots)
     return cause, [draft for draft in drafts if draft is not cause]
+
+
+def _complete(cause: _Draft, others: Sequence[_Draft]) -> None:
+    """Take from other reports of the same failure what the first one does not tell."""
+    for other in others:
+        if (
+            other.failure_class == cause.failure_class
+            and other.pattern.id != cause.pattern.id
+            and other.facts.get("runtime") == cause.facts.get("runtime")
+            and _may_share_a_process(other, cause)
+        ):
+            for name in CLASS_FACTS[cause.failure_class]:
+                if cause.facts.get(name) is None:
+                    cause.facts[name] = other.facts.get(name)
 
 
 def _is_symptom(draft: _Draft) -> bool:

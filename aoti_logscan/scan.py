@@ -8,6 +8,7 @@ are folded as they are found.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -29,6 +30,8 @@ MAX_TEXT = 2_000
 MAX_MEMBERS = 100_000
 #: different records that equal ones are folded into at a time
 _OPEN_FOLDS = 512
+#: hits of one parser in one physical line that may lead nowhere
+_MAX_MISSES = 1000
 #: places of folded records that are kept
 _MAX_REPEATS = 8
 #: problems listed for one source; the rest is counted
@@ -39,7 +42,9 @@ class Draft(NamedTuple):
     """A record as a parser read it: the event's type and fields, and where it stands.
 
     `start` and `end` are positions in the window. Records with equal `fold` become one event;
-    `member` is what they are told apart by, counted in `distinct`.
+    `member` is what they are told apart by, counted in `distinct`. Hits of the same parser before
+    `taken` belong to this record (None: before `end`); where writers interleave, another record
+    may begin inside this one.
     """
 
     kind: type[Event]
@@ -50,6 +55,7 @@ class Draft(NamedTuple):
     prefix: Prefix
     fold: tuple[Any, ...] | None = None
     member: Any = None
+    taken: int | None = None
 
 
 class Malformed(NamedTuple):
@@ -58,6 +64,7 @@ class Malformed(NamedTuple):
     start: int
     end: int
     what: str
+    taken: int | None = None
 
 
 Parsed = Sequence[Draft | Malformed]
@@ -199,9 +206,13 @@ class _Run:
         self._parsers = parsers
         self._owners = owners
         self._consumed = [0] * len(parsers)
+        self._misses = [0] * len(parsers)
+        self._tried_to = 0
         self._closed = 0
+        self._closer: Owner | None = None
         self._folds: dict[tuple[Any, ...], _Seen] = {}
-        self._seen: list[_Seen] = []
+        self._first: list[Event | _Seen] = []
+        self._rest: deque[Event | _Seen] = deque(maxlen=max(1, MAX_EVENTS - MAX_EVENTS // 2))
         self._records: dict[str, int] = {}
         self._problems: list[Trouble] = []
         self._not_kept = 0
@@ -214,7 +225,11 @@ class _Run:
         for start, end, index in hits:
             if start >= limit:
                 break
-            if start < resume or start < self._closed or start < self._consumed[index]:
+            if start < resume or start < self._consumed[index]:
+                continue
+            if start < self._closed and self._parsers[index] is not self._closer:
+                continue
+            if self._is_hopeless(start, index):
                 continue
             try:
                 self._parse(Hit(window, start, end), index)
@@ -224,9 +239,24 @@ class _Run:
                 self._cut(start, end, index)
         return max(resume, limit)
 
+    def _is_hopeless(self, start: int, index: int) -> bool:
+        """Whether so many hits of this line led nowhere that the rest of it is passed over."""
+        if self._window.buffer.find(b"\n", max(0, self._tried_to), start) >= 0:
+            self._misses = [0] * len(self._parsers)
+        self._tried_to = start
+        if self._misses[index] < _MAX_MISSES:
+            return False
+        if self._misses[index] == _MAX_MISSES:
+            self._misses[index] += 1
+            line = self._window.line_number(start)
+            name = self._parsers[index].NAME
+            self.trouble(line, f"a line of words of {name} that lead nowhere was passed over")
+        return True
+
     def shift(self, by: int) -> None:
         """Positions moved down by `by` bytes."""
         self._closed -= by
+        self._tried_to -= by
         self._consumed = [position - by for position in self._consumed]
 
     def trouble(self, line: int | None, what: str) -> None:
@@ -239,12 +269,19 @@ class _Run:
     def result(self) -> Scanned:
         """Everything that was found."""
         if self._not_kept:
-            self.trouble(None, f"{self._not_kept} further records were counted but not kept")
+            self.trouble(
+                None,
+                f"{self._not_kept} records in the middle were counted but not kept"
+                f" (of {MAX_EVENTS + self._not_kept})",
+            )
         problems = list(self._problems)
         if self._not_listed:
             problems.append(Trouble(None, f"{self._not_listed} further problems are not listed"))
         return Scanned(
-            tuple(seen.event(self._name) for seen in self._seen),
+            tuple(
+                one if isinstance(one, Event) else one.event(self._name)
+                for one in (*self._first, *self._rest)
+            ),
             self._window.base + self._window.size,
             self._records,
             tuple(problems),
@@ -252,14 +289,17 @@ class _Run:
 
     def _parse(self, hit: Hit, index: int) -> None:
         parser = self._parsers[index]
+        self._misses[index] += 1
         for owner in self._owners:
             if owner is parser:
                 break
             if (end := owner.owns(hit)) is not None:
-                self._closed = max(end, hit.end)
+                self._closed, self._closer = max(end, hit.end), owner
                 return
         for found in parser.parse(hit):
-            self._consumed[index] = max(self._consumed[index], found.end)
+            taken = found.end if found.taken is None else found.taken
+            self._consumed[index] = max(self._consumed[index], taken)
+            self._misses[index] = 0
             if isinstance(found, Malformed):
                 self.trouble(self._window.line_number(found.start), found.what)
                 continue
@@ -268,11 +308,11 @@ class _Run:
 
     def _cut(self, start: int, end: int, index: int) -> None:
         """Parse a record that is longer than may be carried, with what there is of it."""
-        self._window.final = True
+        self._window.end_here(True)
         try:
             self._parse(Hit(self._window, start, end), index)
         finally:
-            self._window.final = False
+            self._window.end_here(False)
         self.trouble(
             self._window.line_number(start),
             f"a record longer than {MAX_RECORD} bytes was cut",
@@ -284,24 +324,35 @@ class _Run:
         if draft.fold is not None:
             key = (draft.kind, draft.prefix.rank, draft.prefix.process, *draft.fold)
             seen = self._folds.get(key)
-            if seen is not None:
+            if seen is not None and seen.kept:
                 seen.again(line, offset, draft)
                 return
             if len(self._folds) >= _OPEN_FOLDS:
                 del self._folds[next(iter(self._folds))]
-        if len(self._seen) >= MAX_EVENTS:
-            self._not_kept += 1
-            return
         seen = _Seen(draft, line, offset, self._window.base)
-        self._seen.append(seen)
-        if draft.fold is not None:
+        if draft.fold is None:
+            self._keep(seen.event(self._name))
+        else:
+            self._keep(seen)
             self._folds[key] = seen
+
+    def _keep(self, event: Event | _Seen) -> None:
+        """Hold the first half of what is kept, and of the rest the last."""
+        if len(self._first) < MAX_EVENTS // 2:
+            self._first.append(event)
+            return
+        if len(self._rest) == self._rest.maxlen:
+            self._not_kept += 1
+            pushed_out = self._rest[0]
+            if isinstance(pushed_out, _Seen):
+                pushed_out.kept = False
+        self._rest.append(event)
 
 
 class _Seen:
     """An event in the making: the first draft, and what equal ones added."""
 
-    __slots__ = ("count", "draft", "end", "last", "line", "members", "offset", "repeats")
+    __slots__ = ("count", "draft", "end", "kept", "last", "line", "members", "offset", "repeats")
 
     def __init__(self, draft: Draft, line: int, offset: int, base: int) -> None:
         self.draft = draft
@@ -309,6 +360,7 @@ class _Seen:
         self.offset = offset
         self.end = base + draft.end
         self.count = 1
+        self.kept = True
         self.repeats: list[int] = []
         self.last: tuple[int, int, bytes] | None = None
         self.members = {draft.member} if draft.member is not None else None

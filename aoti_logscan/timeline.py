@@ -31,7 +31,7 @@ _OPEN_TRACEBACKS = 64
 
 # rank3.log  rank_3/  dedicated_log_torch_trace_rank_3_x.log  attempt_0/3/stderr.log
 _RANK_IN_NAME = re.compile(
-    r"rank[_-]?(?P<rank>\d{1,6})(?![0-9])|attempt_\d+/(?P<local>\d{1,6})/(?:stdout|stderr|error)"
+    r"(?<![A-Za-z])rank[_-]?(?P<rank>\d{1,6})(?![0-9])|attempt_\d+/(?P<local>\d{1,6})/(?:stdout|stderr|error)"
 )
 # functions that run while constants are put on their device, while a package is loaded, and
 # while a model runs

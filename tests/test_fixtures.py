@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import FIXTURES, Run
 from tests.judge import judge
 
-CASES = sorted(file.parent for file in FIXTURES.glob("*/case.toml"))
+CASES = sorted(file.parent for file in FIXTURES.rglob("case.toml"))
 
 
 def _case(folder: Path) -> dict[str, Any]:

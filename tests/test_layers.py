@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("timeline", "lineage", "pattern", "redact"),
     ("parsers", "artifacts"),
     ("sources", "scan"),
-    ("lines", "prefix"),
+    ("streams", "lines", "prefix"),
     ("events", "report", "errors"),
 )
 #: a module of the same layer may be imported in these packages only

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on
+
+_Answer = TypeVar("_Answer")
 
 _BASENAME = re.compile(r"[^/\\]+$")
 
@@ -20,13 +23,14 @@ class Library:
     def __init__(self, packages: Sequence[Package]) -> None:
         self._packages = tuple(packages)
         self._wrappers = tuple(wrapper for package in packages for wrapper in package.wrappers)
-        self._kernels: dict[str, str] = {}
+        self._kernels: dict[str, set[str]] = {}
         for wrapper in self._wrappers:
-            self._kernels.update(wrapper.kernels)
+            for stem, name in wrapper.kernels.items():
+                self._kernels.setdefault(stem, set()).add(name)
 
     def kernel_of(self, file: str | None) -> str | None:
         """The kernel whose source hashes to this generated file's name."""
-        return self._kernels.get(_stem(file)) if file else None
+        return _only(self._kernels.get(_stem(file), ())) if file else None
 
     def input_name(self, position: int, files: Iterable[str] = ()) -> str | None:
         """What input `position` is called; `files` are wrapper files that the failure names."""
@@ -38,20 +42,28 @@ class Library:
             wrapper.inputs[position] if position < len(wrapper.inputs) else None
             for wrapper in wrappers
         }
-        return names.pop() or None if len(names) == 1 else None
+        return _only(names) or None
 
     def call_on(self, file: str, line: int) -> tuple[Wrapper, CallLine] | None:
         """The call on a line of the wrapper file of this name."""
-        for wrapper in self._wrappers:
-            if _stem(wrapper.name) == _stem(file) and (call := call_on(wrapper, line)):
-                return wrapper, call
-        return None
+        found = {
+            call: wrapper
+            for wrapper in self._wrappers
+            if _stem(wrapper.name) == _stem(file) and (call := call_on(wrapper, line))
+        }
+        call = _only(found)
+        return (found[call], call) if call else None
 
     @property
     def device(self) -> str | None:
         """The device that the packages were compiled for, where they agree."""
-        devices = {package.device for package in self._packages if package.device}
-        return devices.pop() if len(devices) == 1 else None
+        return _only({package.device for package in self._packages if package.device})
+
+
+def _only(answers: Iterable[_Answer]) -> _Answer | None:
+    """The answer, if there is exactly one."""
+    found = list(answers)
+    return found[0] if len(found) == 1 else None
 
 
 def _stem(file: str) -> str:

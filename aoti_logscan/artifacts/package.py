@@ -8,6 +8,7 @@ _inductor/codecache.py (`AOTI_DEVICE_KEY` and the other keys of `*_metadata.json
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -25,7 +26,15 @@ MAX_ENTRIES = 10_000
 _SOURCES = (".wrapper.cpp", ".kernel.cpp", ".cpp", ".py")
 _METADATA = "_metadata.json"
 _WRAPPER_METADATA = ".wrapper_metadata.json"
-_BROKEN = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+_BROKEN = (
+    OSError,
+    EOFError,
+    RuntimeError,  # encrypted; NotImplementedError: an unknown method
+    ValueError,  # names that are no text, offsets before the file
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 
 class Package(NamedTuple):
@@ -92,7 +101,7 @@ def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[st
             continue
         if len(content) > limit:
             problems.append(f"{entry.filename}: more than {limit} bytes; the rest was not read")
-        left -= len(content)
+        left = max(0, left - len(content))
         yield entry.filename, content[:limit]
 
 

@@ -23,7 +23,8 @@ _INPUT = re.compile(
 _PYTHON_INPUTS = re.compile(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
 _INDENT = re.compile(r"^ {4}", re.MULTILINE)
 _CALL = re.compile(
-    r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\((?P<shim>\w+)\(|(?:call_)?(?P<kernel>\w+?)(?:\.run)?\()"
+    r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\((?P<shim>\w+)\("
+    r"|(?P<kernel>(?:call_)?(?:triton|cpp)_\w+?|extern_kernels\.\w+|aoti_torch_\w+)(?:\.run)?\()"
 )
 #: symbols of the hash in a generated file's name
 _HASH_LENGTH = 51
@@ -88,4 +89,4 @@ def call_on(wrapper: Wrapper, line: int) -> CallLine | None:
     match = _CALL.match(text)
     if match is None:
         return None
-    return CallLine(match["shim"] or match["kernel"], line, text)
+    return CallLine(match["shim"] or match["kernel"].removeprefix("call_"), line, text)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from aoti_logscan.events import CollectiveError
 from aoti_logscan.lines import Hit
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -49,11 +50,11 @@ _FORMS = (
 ANCHORS = tuple(form.anchor for form in _FORMS)
 
 # OpType=ALLREDUCE,
-_OP = re.compile(rb"OpType=(?P<op>\w+)")
+_OP = re.compile(rb"OpType=(?P<op>\w+)[,)]")
 # [../third_party/gloo/gloo/transport/tcp/pair.cc:534]
 _BACKEND = re.compile(rb"\b(gloo|nccl|mpi|ucc|xccl|rccl)\b", re.IGNORECASE)
 _TORCH_NETWORK = re.compile(
-    rb"gloo|nccl|c10d|TCPStore|DistNetwork|distributed|rendezvous", re.IGNORECASE
+    rb"gloo|nccl|c10d|TCPStore|DistNetwork|DistBackend|torch\.distributed|rendezvous", re.IGNORECASE
 )
 
 
@@ -63,10 +64,12 @@ def parse(hit: Hit) -> Parsed:
     form = next((form for form in _FORMS if text.startswith(form.anchor, column)), None)
     if form is None:
         return ()
-    if form.form == "peer" and not _TORCH_NETWORK.search(text):
+    if is_quotation(text, column) and form.form != "elastic":
         return ()
-    op = _OP.search(text, column)
-    backend = _BACKEND.search(text)
+    if form.form == "peer" and not _TORCH_NETWORK.search(text, max(0, column - 300), column + 500):
+        return ()
+    op = _OP.search(text, column, column + 500)
+    backend = _BACKEND.search(text, max(0, column - 300), column + 500)
     fields = {
         "form": form.form,
         "backend": form.backend or (backend[1].decode().lower() if backend else None),
@@ -80,7 +83,7 @@ def parse(hit: Hit) -> Parsed:
             start=hit.line.start,
             end=hit.line.end,
             text=text,
-            prefix=read_prefix(text[:column]),
+            prefix=read_prefix(hit.head(column)),
             fold=(form.form, fields["backend"], fields["op"]),
         ),
     )

@@ -55,11 +55,13 @@ _GAPS = 4
 def parse(hit: Hit) -> Parsed:
     """One draft for the stack, the terminate line or the `what()` at this hit."""
     text, column = hit.line.text, hit.column
-    if match := _TERMINATE.search(text, column):
+    if match := _TERMINATE.match(text, column):
         kind = match["type"].decode("utf-8", "replace") if match["type"] else None
         fields = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
         return (_draft(ProcessDeath, fields, hit, hit.line.end),)
     if (match := _WHAT.match(text, column)) is not None:
+        if text[column - 1 : column] in (b'"', b"'"):
+            return ()
         message = match["message"][:2000].decode("utf-8", "replace").strip()
         return (_draft(ErrorText, {"channel": "what", "message": message}, hit, hit.line.end),)
     return _stack(hit)
@@ -74,15 +76,15 @@ def _draft(
         start=hit.line.start,
         end=end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: hit.column]),
+        prefix=read_prefix(hit.head(hit.column)),
     )
 
 
 def _stack(hit: Hit) -> Parsed:
-    raised = _RAISED.search(hit.line.text, hit.column)
+    raised = _RAISED.match(hit.line.text, hit.column, hit.column + 8192)
     if raised is None and not hit.line.text.startswith(_CAPTURED_HEAD, hit.column):
         return ()
-    frames, captured, end = _frames(hit)
+    frames, captured, end, taken = _frames(hit)
     fields = {
         "form": "captured" if captured else "c10",
         "raised_from": raised["function"].decode("utf-8", "replace") if raised else None,
@@ -90,21 +92,24 @@ def _stack(hit: Hit) -> Parsed:
         "line": int(raised["line"][:18]) if raised else None,
         "frames": tuple(frames),
     }
-    return (_draft(CppStack, fields, hit, end),)
+    return (_draft(CppStack, fields, hit, end)._replace(taken=taken),)
 
 
-def _frames(hit: Hit) -> tuple[list[Frame], bool, int]:
-    """The frames, whether they are of a captured traceback, and where the last one ends."""
+def _frames(hit: Hit) -> tuple[list[Frame], bool, int, int]:
+    """The frames, whether they are of a captured traceback, where they and their head end."""
     head = hit.line.text[: hit.column]
     frames: list[Frame] = []
-    gaps, end = 0, hit.line.end
+    gaps, end, taken = 0, hit.line.end, hit.line.end
     captured = hit.line.text.startswith(_CAPTURED_HEAD, hit.column)
     for line in hit.following(_LINES):
         text = strip_head(head, line.text)
         match = (_FRAME.search(text) or _CAPTURED.match(text)) if text is not None else None
         if match is None:
             if text is not None and text.strip() in (b"<omitting python frames>", _CAPTURED_HEAD):
-                captured = captured or text.strip() == _CAPTURED_HEAD
+                if text.strip() == _CAPTURED_HEAD:
+                    if captured:
+                        break
+                    captured, taken = True, line.end
                 continue
             gaps += 1
             if gaps > _GAPS or text == b"":
@@ -113,7 +118,7 @@ def _frames(hit: Hit) -> tuple[list[Frame], bool, int]:
         gaps, end = 0, line.end
         if len(frames) < _FRAMES:
             frames.append(_frame(match))
-    return frames, captured, end
+    return frames, captured, end, taken
 
 
 def _frame(match: re.Match[bytes]) -> Frame:

@@ -8,7 +8,8 @@ names no file. On Windows the function is missing. Terminals and issue trackers 
 `block:`. Source: the CUDA driver's `__assertfail`, on stderr at the next synchronisation; its text
 from torch 2.13, _inductor/codegen/common.py, `indirect_assert`, and from ATen's
 `CUDA_KERNEL_ASSERT`; `[CUDA_KERNEL_ASSERT] ...: Assertion failed: `c`: m` from c10/macros/Macros.h,
-`CUDA_KERNEL_ASSERT_PRINTF`.
+`CUDA_KERNEL_ASSERT_PRINTF`;
+Triton's AMD backend, which prints `device assertion failed: 'c', in f at file:line`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import msgspec
 
 from aoti_logscan.events import DeviceAssert
 from aoti_logscan.lines import Hit, strip_head
-from aoti_logscan.prefix import Prefix, read_prefix
+from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.prefix import Prefix, may_be_same_writer, read_prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
 NAME = "device_assert"
-ANCHORS = (b", thread: [", b", local id: [")
+ANCHORS = (b", thread: [", b", local id: [", b"device assertion failed: ")
 
 # [3,0,0], thread: [64,0,0] Assertion `c` failed.
 # [3,0,0], thread: [64,0,0]: Assertion failed: `c`: m
@@ -36,12 +38,20 @@ _FILE = re.compile(
     rb"(?P<file>[A-Za-z]:\\[^:\"<>|*?]*|<[^<>]*>|[^\s:\[\]\"'`|]+):(?P<line>\d+): "
     rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$"
 )
+# device assertion failed: 'index out of bounds: 0 <= tmp4 < 5', in unknown at /tmp/.../c.py:33
+_AMD = re.compile(
+    rb"device assertion failed: '(?P<condition>.*?)', in (?P<function>[^\n]*?) at"
+    rb" (?P<file>[^\n]+?):(?P<line>\d+)"
+)
 # the file may be lost where writers overlap:  h unknown: block:
 _NO_FILE = re.compile(rb"(?:block|global id):\s*$")
 # wrapped before the assertion:  Assertion `c` failed.
 _WRAPPED = re.compile(rb"^\s*Assertion (?:failed: )?`")
 # .../5e01b7aa9d/rank_3_0/inductor_cache/pg/cpgn.py
 _RANK_IN_PATH = re.compile(rb"[/\\]rank_?(\d{1,5})(?:_\d+)?[/\\]")
+#: bytes before the block and after it that belong to a record
+_HEAD = 4096
+_CONDITION = 4096
 #: lines above a wrapped assertion in which its head is looked for
 _LINES_ABOVE = 4
 _INDEX = re.compile(r"index out of bounds:\s*(?P<rest>.*)", re.DOTALL)
@@ -60,30 +70,41 @@ def parse(hit: Hit) -> Parsed:
     """One draft for the assertion at this hit; a record without its condition is malformed."""
     column = hit.column
     text = hit.line.text
+    if amd := _AMD.match(text, column):
+        condition = _text(amd["condition"])
+        return (_draft(hit, hit.line.start, text[: amd.start()], amd, None, condition, True),)
     thread = _THREAD.search(text, max(0, text.rfind(b"[", 0, column)))
     if thread is None:
         return ()
-    head, start = text[: thread.start()], hit.line.start
+    head, start = text[max(0, thread.start() - _HEAD) : thread.start()], hit.line.start
     if _NO_FILE.search(head) is None:
         head, start = _wrapped_head(hit)
     where = _FILE.search(head)
     if where is None and _NO_FILE.search(head) is None:
         return ()
     before_file = head[: where.start()] if where else b""
-    asserted = _asserted(hit, before_file, text[thread.start() :], thread)
-    if asserted is None:
+    rest = text[thread.start() : thread.start() + _CONDITION]
+    asserted = _asserted(hit, before_file, rest, thread)
+    if asserted is None or (not asserted[1] and _repeats(hit, where)):
         return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
     return (_draft(hit, start, head, where, thread, *asserted),)
+
+
+def _repeats(hit: Hit, where: re.Match[bytes] | None) -> bool:
+    """Whether the line above is an assertion of the same file and line: a cut one adds none."""
+    above = hit.window.previous(hit.line)
+    return above is not None and where is not None and where[0] in above.text
 
 
 def _wrapped_head(hit: Hit) -> tuple[bytes, int]:
     """The line above that ends in `block:`, other writers' lines passed over; nothing without."""
     line = hit.line
+    own = read_prefix(hit.line.text[: hit.column])
     for _ in range(_LINES_ABOVE):
         before = hit.window.previous(line)
         if before is None:
             break
-        if _NO_FILE.search(before.text):
+        if _NO_FILE.search(before.text) and may_be_same_writer(own, before.text):
             return before.text, before.start
         line = before
     return b"", hit.line.start
@@ -95,6 +116,9 @@ def _asserted(
     """The text between the backquotes, and whether it is whole; None where there is none."""
     opened = text.find(b"`", 0, thread.end() - thread.start())
     rest = text[opened + 1 :] if opened >= 0 else None
+    if rest is not None and b"thread: [" in rest[: _closing(rest)]:
+        # another writer's record begins inside the condition
+        return _text(rest[: rest.find(b":")]), False
     if rest is not None and (end := _closing(rest)) >= 0:
         return _text(rest[:end]), True
     for line in hit.following(1):
@@ -122,11 +146,11 @@ def _draft(
     start: int,
     head: bytes,
     where: re.Match[bytes] | None,
-    thread: re.Match[bytes],
+    thread: re.Match[bytes] | None,
     condition: str,
     complete: bool,
 ) -> Draft:
-    file, line = (where["file"], int(where["line"])) if where else (b"unknown", 0)
+    file, line = (where["file"], integer(where["line"])) if where else (b"unknown", 0)
     named = not (line == 0 and file.endswith(b"unknown"))
     function = where["function"] if where else None
     bounds = read_bounds(condition) if complete else Bounds(None, None, None)
@@ -143,11 +167,11 @@ def _draft(
         kind=DeviceAssert,
         fields=fields,
         start=start,
-        end=hit.line.end,
+        end=hit.end,
         text=hit.line.text if start == hit.line.start else head + hit.line.text,
-        prefix=_writer(head[: where.start()] if where else b"", file),
+        prefix=_writer(head[: where.start()] if where and thread else head, file),
         fold=(fields["file"], fields["line"], fields["function"], condition),
-        member=(thread[1], thread[2], thread[3]),
+        member=(thread[1], thread[2], thread[3]) if thread else None,
     )
 
 

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from aoti_logscan.events import DeviceConflict
 from aoti_logscan.lines import Hit
+from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.parsers.scalar_types import device_name
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
@@ -33,14 +35,18 @@ class _Form(NamedTuple):
     text: re.Pattern[bytes]
 
 
-_DEVICE = rb"[a-z]\w*(?::\d+)?"
+_DEVICE = (
+    rb"(?:cpu|cuda|hip|xpu|mps|meta|hpu|xla|mtia|npu|ipu|vulkan|privateuseone|lazy|mkldnn)"
+    rb"(?::\d{1,4})?(?![\w:])"
+)
+_SPOKEN = rb"(?:CPU|GPU|CUDA|XPU|MPS|cpu|gpu|cuda|xpu|mps)\b"
 _FORMS = (
     # Expected out tensor to have device cuda:0, but got cpu instead
     _Form(
         "out-tensor",
         b"tensor to have device ",
         re.compile(
-            rb"tensor to have device (?P<wanted>"
+            rb"(?:Expected \w+ )?tensor to have device (?P<wanted>"
             + _DEVICE
             + rb"), but got (?P<found>"
             + _DEVICE
@@ -162,8 +168,11 @@ _FORMS = (
         "argument",
         b"Tensor for ",
         re.compile(
-            rb"Tensor for (?:argument )?(?:#\d+ )?'?(?P<subject>\w+)'? is on (?P<found>\w+),? but"
-            rb" expected (?:(?:it|them) to be )?on (?P<wanted>\w+)"
+            rb"Tensor for (?:argument )?(?:#\d+ )?'?(?P<subject>\w+)'? is on (?P<found>"
+            + _SPOKEN
+            + rb"),? but expected (?:(?:it|them) to be )?on (?P<wanted>"
+            + _SPOKEN
+            + rb")"
         ),
     ),
     # Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same
@@ -199,18 +208,21 @@ _FORMS = (
 )
 ANCHORS = tuple({form.anchor: None for form in _FORMS})
 _BEFORE_ANCHOR = 80
+_AFTER_ANCHOR = 1000
 
 
 def parse(hit: Hit) -> Parsed:
     """One draft for the text at this hit; nothing where it does not say the devices it must."""
     text, column = hit.line.text, hit.column
     for form in _FORMS:
-        at = text.find(form.anchor, max(0, column - 2))
-        if at < 0 or at > column + 2:
+        at = column
+        if not text.startswith(form.anchor, at):
             continue
-        match = form.text.search(text, max(0, at - _BEFORE_ANCHOR))
+        match = form.text.search(text, max(0, at - _BEFORE_ANCHOR), at + _AFTER_ANCHOR)
         if match is None or match.start() > column:
             continue
+        if is_quotation(text, match.start()):
+            return ()
         fields = _READ.get(form.name, _devices)(match.groupdict())
         if fields is None:
             return ()
@@ -225,7 +237,7 @@ def _draft(hit: Hit, match: re.Match[bytes], fields: dict[str, str | None]) -> D
         start=hit.line.start,
         end=hit.line.end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: match.start()]),
+        prefix=read_prefix(hit.head(match.start())),
         fold=tuple(fields.values()),
     )
 
@@ -277,10 +289,15 @@ def _mixed_constants(groups: _Groups) -> _Fields:
 def _numbered(groups: _Groups) -> _Fields:
     wanted, found = groups["wanted_number"], groups["found_number"]
     return {
-        "wanted": device_name(int(wanted or b"-1")),
-        "found": device_name(int(found or b"-1")),
+        "wanted": _named(wanted),
+        "found": _named(found),
         "subject": _word(groups["subject"]),
     }
+
+
+def _named(digits: bytes | None) -> str | None:
+    number = integer(digits)
+    return device_name(number) if number is not None else None
 
 
 def _compiled(groups: _Groups) -> _Fields:

@@ -38,7 +38,8 @@ ANCHORS = tuple(f"{name}=".encode() for name in NAMES)
 _VALUE = re.compile(rb"(?P<name>[A-Z_]+)=(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`,;)]*)")
 # "For debugging consider passing ", "Set ", "rerun with ": advice, not a setting
 _ADVICE = re.compile(
-    rb"(?:passing|setting|with|try|use|using|adding|add|via|by|or|and|consider|[Ss]et)\s+[`'\"]?$"
+    rb"(?:passing|setting|with|[Tt]ry|[Uu]se|using|adding|[Aa]dd|via|by|or|and|consider|[Ss]et"
+    rb"|[Ee]nable|[Pp]ass|e\.g\.|rerun:?|see|run)\s+[`'\"(]?$|[`(]$"
 )
 # C:\> set NAME=1     set NAME=1 at the start of a line is a command
 _SET_COMMAND = re.compile(rb"(?:^|[>$#] ?)\s*set\s+$")
@@ -48,7 +49,7 @@ _WORD_BEFORE = re.compile(rb"[\w.]$")
 def parse(hit: Hit) -> Parsed:
     """One draft for the setting at this hit; nothing for advice and longer names."""
     text, column = hit.line.text, hit.column
-    before = text[:column]
+    before = text[max(0, column - 200) : column]
     if _WORD_BEFORE.search(before) or before.endswith((b"`", b"os.environ")):
         return ()
     if _ADVICE.search(before) and not _SET_COMMAND.search(before):
@@ -56,7 +57,7 @@ def parse(hit: Hit) -> Parsed:
     match = _VALUE.match(text, column)
     if match is None:
         return ()
-    value = match["value"].strip(b"\"'").decode("utf-8", "replace")
+    value = match["value"].strip(b"\"'").removesuffix(b".").decode("utf-8", "replace")
     fields = {"name": match["name"].decode(), "value": value}
     return (
         Draft(
@@ -65,7 +66,7 @@ def parse(hit: Hit) -> Parsed:
             start=hit.line.start,
             end=hit.start + match.end() - match.start(),
             text=text,
-            prefix=read_prefix(before),
+            prefix=read_prefix(hit.head(column)),
             fold=(fields["name"], value),
         ),
     )

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from aoti_logscan.events import GpuError, Reporter, Runtime
 from aoti_logscan.lines import Hit
-from aoti_logscan.prefix import read_prefix
+from aoti_logscan.parsers.quotation import is_quotation
+from aoti_logscan.prefix import may_be_same_writer, read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "gpu_error"
@@ -40,6 +41,10 @@ ANCHORS = (
     b"CUDA_ERROR_ILLEGAL_ADDRESS",
     b"Memory access fault by GPU",
     b"Segmentation fault from GPU at",
+    b"Unexpected page fault from GPU at",
+    b"CUDA Exception: ",
+    b"CUBLAS_STATUS_",
+    b"CUDNN_STATUS_",
     b"UR_RESULT_ERROR_",
     b"HSA_STATUS_ERROR_",
     b"MMU Fault: ENGINE",
@@ -71,26 +76,32 @@ _ROCR = re.compile(
     rb"(?P<message>Memory access fault by GPU[^.]*?)(?: on address (?P<address>0x[0-9a-fA-F]+))?\."
 )
 # Segmentation fault from GPU at 0x.., ctx_id: 1 (CCS) type: 0 (NotPresent), ..., access: 0 (Read)
+# FATAL: Unexpected page fault from GPU at 0x...   (2024)
 _NEO = re.compile(
-    rb"(?P<message>Segmentation fault from GPU) at (?P<address>0x[0-9a-fA-F]+)"
+    rb"(?P<message>(?:Segmentation|Unexpected page) fault from GPU) at"
+    rb" (?P<address>0x[0-9a-fA-F]+)(?=,)"
     rb"(?:.*?access: \d+ \((?P<access>Read|Write))?"
 )
 # NVRM: Xid (PCI:0000:0b:00): 31, pid=4242, name=python, Ch 00000008, intr 10000000. MMU Fault:
 #   ENGINE GRAPHICS GPC0 GPCCLIENT_T1_0 faulted @ 0x7f6a_00000000. Fault is of type FAULT_PDE
 #   ACCESS_TYPE_VIRT_READ
 _XID = re.compile(
-    rb"(?P<message>MMU Fault): ENGINE.*? faulted @ (?P<address>0x[0-9a-fA-F_]+)"
+    rb"(?P<message>MMU Fault): ENGINE.*? faulted @ (?P<address>0x[0-9a-fA-F_]+)(?=\.)"
     rb"(?:.*?ACCESS_TYPE_(?:VIRT_|PHYS_)?(?P<access>READ|WRITE))?"
 )
 # level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)
 _UR = re.compile(rb"(?P<message>UR_RESULT_ERROR_[A-Z_]+)")
 # :0:rocdevice.cpp:2658: ... error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent ...
 _HSA = re.compile(rb"(?P<message>HSA_STATUS_ERROR_[A-Z_]+)")
+# cuBLAS and cuDNN report what an earlier kernel did to the context
+_LIBRARY = re.compile(rb"(?P<message>CU(?:BLAS|DNN)_STATUS_[A-Z_]+)")
+# CUDA Exception: Warp Illegal Address      (cuda-gdb; the kernel stands a few lines below)
+_CUDA_GDB = re.compile(rb"CUDA Exception: (?P<message>[A-Z][\w -]+)")
+# 0x00007ff9ac5f8fa0 in triton_poi_fused_index_3<<<(1,12288,16),(256,1,1)>>> ()
+_FOCUS = re.compile(rb" in (?:void )?(?P<kernel>[A-Za-z_][^\n]*?)(?:<<<|\()")
+_FOCUS_LINES = 8
 _DRIVER_NAME = re.compile(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
 _BARE = re.compile(rb"(?P<message>an illegal memory access was encountered)")
-
-# if "an illegal memory access was encountered" in str(error):   is code that looks for the error
-_CODE_BEFORE = re.compile(rb"(?:\b(?:if|elif|assert|not|or|and|match)|[=(\[{,])\s*[bfr]?[\"']$")
 
 _ASYNC = b"might be asynchronously reported"
 _HELP = re.compile(
@@ -114,6 +125,8 @@ _RUNTIMES: dict[bytes, Runtime] = {
     b"L0": "xpu",
     b"ZE": "xpu",
 }
+#: bytes of a report from its anchor on
+_AFTER_ANCHOR = 2000
 #: lines looked at for the help, and how many of them may be another writer's
 _HELP_LINES = 10
 _FOREIGN_LINES = 4
@@ -133,11 +146,10 @@ class _Report(NamedTuple):
 def parse(hit: Hit) -> Parsed:
     """One draft for the report at this hit; nothing where the words are code or help."""
     report = _report(hit.line.text, hit.column)
-    if report is None:
-        return ()
     text = hit.line.text
-    head = text[: report.start]
-    help_text, end = _help(hit, text[report.end :])
+    if report is None or is_quotation(text, report.start):
+        return ()
+    help_text, end = _help(hit, text[report.end : report.end + _AFTER_ANCHOR])
     runtime = "hip" if b"AMD_SERIALIZE_KERNEL" in help_text else report.runtime
     fields: dict[str, Any] = {
         "runtime": runtime,
@@ -147,6 +159,7 @@ def parse(hit: Hit) -> Parsed:
         "warning": report.warning,
         "address": report.address,
         "access": report.access,
+        "kernel": _kernel(hit) if _CUDA_GDB.search(text) else None,
     }
     return (
         Draft(
@@ -155,10 +168,19 @@ def parse(hit: Hit) -> Parsed:
             start=hit.line.start,
             end=end,
             text=text,
-            prefix=read_prefix(head),
+            prefix=read_prefix(hit.head(report.start)),
             fold=tuple(fields.values()),
+            taken=hit.line.end,
         ),
     )
+
+
+def _kernel(hit: Hit) -> str | None:
+    """The kernel that cuda-gdb switched its focus to, below the exception's line."""
+    for line in hit.following(_FOCUS_LINES):
+        if b"<<<" in line.text and (match := _FOCUS.search(line.text)):
+            return match["kernel"].decode("utf-8", "replace").split("<", 1)[0]
+    return None
 
 
 def _report(text: bytes, column: int) -> _Report | None:
@@ -176,7 +198,7 @@ def _torch(text: bytes, column: int) -> _Report | None:
     reporter: Reporter = "torch"
     if kind.startswith(b"driver"):
         reporter = "driver"
-    elif b"watchdog" in text[: match.start()]:
+    elif b"watchdog" in text[max(0, match.start() - 200) : match.start()]:
         reporter = "nccl-watchdog"
     return _Report(
         _RUNTIMES[match["runtime"]],
@@ -201,6 +223,8 @@ _FAULTS: tuple[tuple[re.Pattern[bytes], Runtime, Reporter], ...] = (
     (_NEO, "xpu", "driver"),
     (_XID, "cuda", "kernel-driver"),
     (_UR, "xpu", "driver"),
+    (_LIBRARY, "cuda", "torch"),
+    (_CUDA_GDB, "cuda", "driver"),
     (_HSA, "hip", "driver"),
 )
 
@@ -226,11 +250,14 @@ def _faults(text: bytes, column: int) -> _Report | None:
 
 
 def _bare(text: bytes, column: int) -> _Report | None:
-    """The error's own text or name where another library reports it (cupy, NCCL, a kernel)."""
+    """The error's own text or name where another library reports it (cupy, NCCL, a kernel).
+
+    What compute-sanitizer says of an API call is not the access, and is left to its own block.
+    """
+    if text.lstrip().startswith(b"========= "):
+        return None
     runtime: Runtime = "hip" if b"hip" in text[max(0, column - 40) : column] else "cuda"
     if match := _around(_BARE, text, column):
-        if _CODE_BEFORE.search(text[max(0, match.start() - 32) : match.start()]):
-            return None
         return _Report(
             runtime, match["message"].decode(), "torch", False, match.start(), match.end()
         )
@@ -242,13 +269,13 @@ def _bare(text: bytes, column: int) -> _Report | None:
 
 def _around(pattern: re.Pattern[bytes], text: bytes, column: int) -> re.Match[bytes] | None:
     """The match that the anchor at `column` stands in."""
-    match = pattern.search(text, max(0, column - 32))
+    match = pattern.search(text, max(0, column - 32), column + _AFTER_ANCHOR)
     return match if match and match.start() <= column + 32 < match.end() + 32 else None
 
 
 def _message(raw: bytes) -> str | None:
     """The runtime's text; None for code (`"CUDA error: " << ...`) and format strings."""
-    if known := _KNOWN.match(raw):
+    if known := _KNOWN.search(raw[:200]):
         return known[0].decode()
     if raw[:1] in b"\"'`%{+<\\(":
         return None
@@ -262,7 +289,10 @@ def _help(hit: Hit, rest: bytes) -> tuple[bytes, int]:
     if _HELP_ENDS.search(rest):
         return rest, hit.line.end
     taken, end, foreign = [rest], hit.line.end, 0
+    own = read_prefix(hit.head(hit.column))
     for line in hit.following(_HELP_LINES):
+        if not may_be_same_writer(own, line.text):
+            continue
         if _HELP.search(line.text):
             taken.append(line.text)
             end = line.end

@@ -16,8 +16,10 @@ from typing import Any
 
 from aoti_logscan.events import InputCheck
 from aoti_logscan.lines import Hit
+from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.parsers.scalar_types import device_name, dtype_name
-from aoti_logscan.prefix import read_prefix
+from aoti_logscan.prefix import may_be_same_writer, read_prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
 NAME = "input_check"
@@ -29,6 +31,7 @@ ANCHORS = (
     b"wrong number of dimensions",
     b"Expected input ",
     b"Guard failed: ",
+    b"with exported input tree spec",
 )
 
 # input_handles[2]: unmatched dtype, expected: 5(at::kHalf), but got: 15
@@ -36,7 +39,7 @@ ANCHORS = (
 _HANDLE = re.compile(
     rb"input_handles\[(?P<input>\d+)\]: (?P<what>unmatched (?:dtype|device type|dim value|stride"
     rb" value)|dim value is too (?:small|large))(?: at (?P<dim>\d+))?, expected(?: it)?"
-    rb"(?: to be (?:>=|<=)|:) (?P<expected>-?\d+)(?:\((?P<name>[\w:]+)\))?"
+    rb"(?: to be (?:>=|<=)|:) (?:(?P<expected>-?\d+)(?=[(,])(?:\((?P<name>[\w:]+)\))?)?"
     rb"(?:, but got: (?P<actual>-?\d+))?"
 )
 # expected inputs vector size to be 2, but got 1
@@ -51,13 +54,13 @@ _SIZE_STRIDE = re.compile(
     rb" at dim=(?P<dim>\d+)"
 )
 # wrong number of dimensions2   (the rank that was got is glued on; older: nothing)
-_GLUED_RANK = re.compile(rb"wrong number of dimensions(?P<actual>\d+)?\b")
+_GLUED_RANK = re.compile(rb"wrong number of dimensions(?P<actual>\d+)?\s*$")
 # Error in op: input
 _OP = re.compile(rb"Error in op: (?P<op>[^\s\"'\\]+)")
 # Expected input at *args[0].shape[1] to be equal to 16, but got 17
 # Expected input at *args[0].shape[0] to be >= 4, but got 3
 _EXPORT = re.compile(
-    rb"Expected input at (?P<path>\S+?)(?:\.shape\[(?P<dim>\d+)\])? to be"
+    rb"Expected input at (?P<path>[^,\n]{1,200}?)(?:\.shape\[(?P<dim>\d+)\])? to be"
     rb" (?P<relation>equal to|>=|<=) (?P<expected>[^,\s]+), but got (?P<actual>-?[\w.]+)"
 )
 # *args[0]   *args.[2].mask
@@ -65,10 +68,17 @@ _ARGUMENT = re.compile(rb"^\*args\.?\[(?P<input>\d+)\](?P<rest>.*)$")
 # Guard failed: x.size()[0] == 3
 _GUARD = re.compile(
     rb"Guard failed: (?P<name>[A-Za-z_][\w.\[\]'\"]*)\.size\(\)\[(?P<dim>\d+)\]"
-    rb" (?P<relation>==|>=|<=) (?P<expected>\d+)"
+    rb" (?P<relation>==|>=|<=) (?P<expected>\d+(?!\d*[.\w])|[^,\n\"']{1,200})"
 )
+# Trying to flatten user inputs with exported input tree spec: <spec> but actually got inputs with
+# tree spec of: <spec>; a leaf is a `*`
+_TREE = re.compile(rb"user inputs with exported input tree spec")
+_TREE_LINES = 200
+_TREE_WIDTH = 10_000
 #: bytes of a form before its anchor ("expected inputs " before "vector size to be ")
 _BEFORE_ANCHOR = 24
+#: bytes of a form from its anchor on
+_AFTER_ANCHOR = 2000
 #: lines below the message in which `assert_size_stride` names its op
 _OP_LINES = 3
 
@@ -90,9 +100,11 @@ def parse(hit: Hit) -> Parsed:
     """One draft for the check at this hit; nothing where the words are generated code."""
     text, column = hit.line.text, hit.column
     for pattern, read in _FORMS:
-        match = pattern.search(text, max(0, column - _BEFORE_ANCHOR))
+        match = pattern.search(text, max(0, column - _BEFORE_ANCHOR), column + _AFTER_ANCHOR)
         if match is None or match.start() > column:
             continue
+        if is_quotation(text, match.start()):
+            return ()
         fields = read(hit, match)
         if fields is None:
             return (Malformed(hit.line.start, hit.line.end, "an input check without its numbers"),)
@@ -107,7 +119,7 @@ def _draft(hit: Hit, match: re.Match[bytes], fields: dict[str, Any]) -> Draft:
         start=hit.line.start,
         end=hit.line.end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: match.start()]),
+        prefix=read_prefix(hit.head(match.start())),
         fold=tuple(fields.values()),
     )
 
@@ -119,33 +131,35 @@ def _handle(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:
     return {
         "check": "handles",
         "property": prop,
-        "input": int(match["input"]),
-        "dim": int(match["dim"]) if match["dim"] else None,
+        "input": integer(match["input"]),
+        "dim": integer(match["dim"]),
         "expected": read(match["expected"], name),
         "actual": read(match["actual"], None),
     }
 
 
 def _number(digits: bytes | None, _name: str | None) -> int | None:
-    return int(digits) if digits else None
+    return integer(digits)
 
 
 def _dtype(digits: bytes | None, _name: str | None) -> str | None:
-    return dtype_name(int(digits)) if digits else None
+    number = integer(digits)
+    return dtype_name(number) if number is not None else None
 
 
 def _device(digits: bytes | None, name: str | None) -> str | None:
     if name is not None:
         return name
-    return device_name(int(digits)) if digits else None
+    number = integer(digits)
+    return device_name(number) if number is not None else None
 
 
 def _count(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
     return {
         "check": "count",
         "property": "count",
-        "expected": int(match["expected"]),
-        "actual": int(match["actual"]),
+        "expected": integer(match["expected"]),
+        "actual": integer(match["actual"]),
     }
 
 
@@ -153,8 +167,8 @@ def _rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
     return {
         "check": "size-stride",
         "property": "rank",
-        "expected": int(match["expected"]),
-        "actual": int(match["actual"]),
+        "expected": integer(match["expected"]),
+        "actual": integer(match["actual"]),
         "op": _op(hit),
     }
 
@@ -164,7 +178,7 @@ def _glued_rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
     return {
         "check": "size-stride",
         "property": "rank",
-        "actual": int(actual) if actual else None,
+        "actual": integer(actual),
         "op": _op(hit),
     }
 
@@ -172,13 +186,13 @@ def _glued_rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
 def _size_stride(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:
     for found in _SIZE_STRIDE.finditer(hit.line.text, match.start()):
         for prop, got, want in (("dim", "size", "want"), ("stride", "stride", "wanted")):
-            if int(found[got]) != int(found[want]):
+            if found[got] != found[want]:
                 return {
                     "check": "size-stride",
                     "property": prop,
-                    "dim": int(found["dim"]),
-                    "expected": int(found[want]),
-                    "actual": int(found[got]),
+                    "dim": integer(found["dim"]),
+                    "expected": integer(found[want]),
+                    "actual": integer(found[got]),
                     "op": _op(hit),
                 }
     return None
@@ -187,7 +201,10 @@ def _size_stride(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:
 def _op(hit: Hit) -> str | None:
     if match := _OP.search(hit.line.text):
         return match["op"].decode("utf-8", "replace")
+    own = read_prefix(hit.head(hit.column))
     for line in hit.following(_OP_LINES):
+        if not may_be_same_writer(own, line.text):
+            continue
         if match := _OP.search(line.text):
             return match["op"].decode("utf-8", "replace")
         if b"expected size " in line.text or b"Traceback (" in line.text:
@@ -202,9 +219,9 @@ def _export(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
     return {
         "check": "export",
         "property": _PROPERTIES[match["relation"]],
-        "input": int(argument["input"]) if argument and plain else None,
+        "input": integer(argument["input"]) if argument and plain else None,
         "name": None if plain else match["path"].decode("utf-8", "replace"),
-        "dim": int(match["dim"]) if match["dim"] else None,
+        "dim": integer(match["dim"]),
         "expected": _integer_or_text(expected),
         "actual": _integer_or_text(actual.rstrip(b".")),
     }
@@ -215,8 +232,23 @@ def _guard(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
         "check": "export",
         "property": _PROPERTIES[match["relation"]],
         "name": match["name"].decode("utf-8", "replace"),
-        "dim": int(match["dim"]),
-        "expected": int(match["expected"]),
+        "dim": integer(match["dim"]),
+        "expected": _integer_or_text(match["expected"].strip()),
+    }
+
+
+def _tree(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    """The number of leaves on both sides; None where a spec is cut off or not printed."""
+    texts = [hit.line.text[match.end() :]]
+    texts += [line.text for line in hit.following(_TREE_LINES) if len(line.text) < _TREE_WIDTH]
+    both = b"\n".join(texts).split(b"\n\n")[0].split(b"Please check")[0]
+    want, found, got = both.partition(b"but actually got")
+    counts = (want.count(b"*"), got.count(b"*")) if found else (0, 0)
+    return {
+        "check": "export",
+        "property": "count",
+        "expected": counts[0] or None,
+        "actual": counts[1] if found else None,
     }
 
 
@@ -233,4 +265,5 @@ _FORMS = (
     (_GLUED_RANK, _glued_rank),
     (_EXPORT, _export),
     (_GUARD, _guard),
+    (_TREE, _tree),
 )

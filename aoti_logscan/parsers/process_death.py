@@ -53,7 +53,12 @@ _JOB = re.compile(
     rb"(?:line \d+: +\d+ |\[\d+\][-+ ] +(?:\d+ )?|sh: )" + _NAMES + rb"\b(?! from GPU)"
 )
 # Segmentation fault (core dumped)      Aborted
-_WORD = re.compile(rb"(?:^|[\s:])" + _NAMES + rb"(?:\s*\(core dumped\).*|\s*)$")
+_WORD = re.compile(
+    rb"(?:^|[\s:])" + _NAMES + rb"\s*\(core dumped\)"
+    rb"|^(?:[\s>|#]|\xe2\x94\x82|\[[^\]]*\]:?|\([^)]*\)|[\dT:.,Z+-]+|std(?:err|out)|\bF\b|[A-Z]{4,8}\b)*"
+    + _NAMES.replace(b"signal", b"alone")
+    + rb"\s*$"
+)
 # Fatal Python error: Segmentation fault
 _FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")
 # Current thread 0x00007f447302cb80 (most recent call first):    Thread 0x... [name] (most ...
@@ -64,6 +69,8 @@ _THREAD = re.compile(
 _PYTHON_FRAME = re.compile(
     rb'^\s+File "(?P<file>[^"\n]*)", line (?P<line>\d+|\?+) in (?P<function>.+)$'
 )
+#: bytes of a line that holds nothing but a prefix and the shell's word
+_LONGEST_PREFIX = 300
 #: lines of a faulthandler dump that are read
 _DUMP_LINES = 400
 _LIBC = re.compile(
@@ -82,10 +89,14 @@ def parse(hit: Hit) -> Parsed:
         signal = _SIGNALS.get(match["signal"].lower())
         frames, end = _python_frames(hit)
         return (_draft(hit, match, "faulthandler", signal, frames, end),)
-    for pattern in (_JOB, _WORD):
-        match = pattern.search(text, max(0, column - 24))
-        if match and match.start("signal") == column:
-            return (_draft(hit, match, "shell", _SIGNALS[match["signal"].lower()]),)
+    if text[column - 1 : column] in (b'"', b"'", b"`"):
+        return ()
+    for pattern, group in ((_JOB, "signal"), (_WORD, "signal"), (_WORD, "alone")):
+        if group == "alone" and len(text) > _LONGEST_PREFIX:
+            continue
+        match = pattern.search(text, 0 if group == "alone" else max(0, column - 24), column + 80)
+        if match and match.groupdict().get(group) and match.start(group) == column:
+            return (_draft(hit, match, "shell", _SIGNALS[match[group].lower()]),)
     return ()
 
 
@@ -134,6 +145,6 @@ def _draft(
         start=hit.line.start,
         end=hit.line.end if end is None else end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: match.start()]),
+        prefix=read_prefix(hit.head(hit.column)),
         fold=(told_by, signal),
     )

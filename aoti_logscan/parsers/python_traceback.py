@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from aoti_logscan.events import Frame, PythonException
 from aoti_logscan.lines import Hit, Line, strip_head
+from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -23,10 +24,19 @@ NAME = "python_traceback"
 ANCHORS = (b"Traceback (most recent call last)",)
 
 #   File "/opt/train.py", line 402, in main
-_FRAME = re.compile(rb'^\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
-# torch.AcceleratorError: CUDA error: ...      AssertionError
+_FRAME = re.compile(
+    rb'^\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)(?:, in (?P<function>.*)|\s*)$'
+)
+# torch.AcceleratorError: CUDA error: ...      AssertionError      zlib.error: ...; no `INFO: ...`
 _EXCEPTION = re.compile(
-    rb"^(?P<type>[A-Za-z_][\w.]*(?:<locals>[\w.]*)*)(?:: ?(?P<message>.*))?$", re.DOTALL
+    rb"^(?P<type>(?:[A-Za-z_][\w.]*\.)?(?:<locals>\.)?_?[A-Z]\w*[a-z]\w*(?=:|$|\s*$)"
+    rb"|[a-z_]\w*(?:\.\w+)+(?=: ))(?::(?: (?P<message>.*)| *)|\s*)$",
+    re.DOTALL,
+)
+# what other writers begin their lines with
+_OTHER_WRITER = re.compile(
+    rb"^(?:\[rank\d+\]|\[?[VDIWECF]\d{3,4} \d\d:\d\d|\(\w+ (?:pid|rank)=|\d{4}-\d\d-\d\d[T ]"
+    rb"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b)"
 )
 _REPEATED = re.compile(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\s*$|^\s*\.\.\.<")
 # what can follow a traceback but never stands in an exception's message
@@ -37,6 +47,8 @@ _AFTER_MESSAGE = re.compile(
 )
 #: lines of other writers in a row that are passed over
 _FOREIGN = 200
+#: lines in a traceback that cannot be its own and do not say whose they are
+_STRANGERS = 3
 #: lines of one traceback, and of one exception's message
 _MAX_LINES = 2000
 _MESSAGE_LINES = 24
@@ -57,7 +69,9 @@ class _Tail(NamedTuple):
 def parse(hit: Hit) -> Parsed:
     """One draft for the traceback that begins at this hit."""
     head = hit.line.text[: hit.column]
-    if head.strip().endswith((b'"', b"'", b"`")):
+    if hit.line.escaped and head.endswith((b'"', b"'")) and not _each_line_is_stored(hit):
+        head = b""
+    elif not hit.line.escaped and head.strip().endswith((b'"', b"'", b"`")):
         return ()
     frames, tail = _read(hit, head)
     if not frames and tail.exception is None:
@@ -78,23 +92,28 @@ def parse(hit: Hit) -> Parsed:
             text=tail.text,
             prefix=read_prefix(head),
             fold=(tail.exception, tail.message, frames[-1] if frames else None),
+            taken=hit.line.end,
         ),
     )
 
 
+def _each_line_is_stored(hit: Hit) -> bool:
+    """Whether a string holds one line only, as in docker's logs: it is closed behind it."""
+    return any(line.text.startswith((b'"', b"'")) for line in hit.following(1))
+
+
 def _read(hit: Hit, head: bytes) -> tuple[list[Frame], _Tail]:
     frames: list[Frame] = []
-    foreign, end = 0, hit.line.end
+    foreign, strangers, end = 0, 0, hit.line.end
     margin: bytes | None = None
     lines = hit.window.following(hit.line, _MAX_LINES)
     for line in lines:
         own = strip_head(head, line.text)
-        if own is None:
+        if own is None or (not head and _OTHER_WRITER.match(own)):
             foreign += 1
             if foreign > _FOREIGN:
                 break
             continue
-        foreign = 0
         if margin is None:
             margin = own[: len(own) - len(own.lstrip(b" "))][:-2]
         text = own.removeprefix(margin)
@@ -105,7 +124,11 @@ def _read(hit: Hit, head: bytes) -> tuple[list[Frame], _Tail]:
         elif match := _EXCEPTION.match(text):
             return frames, _tail(hit, line, head + margin, match)
         else:
-            break
+            strangers += 1
+            if strangers > _STRANGERS:
+                break
+            continue
+        foreign = 0
         end = line.end
     return frames, _Tail(None, "", hit.line.start, hit.line.text, end)
 
@@ -115,7 +138,7 @@ def _frame(match: re.Match[bytes]) -> Frame:
     return Frame(
         function=function.decode("utf-8", "replace").strip() if function else None,
         file=match["file"].decode("utf-8", "replace"),
-        line=int(match["line"][:18]),
+        line=integer(match["line"]),
     )
 
 

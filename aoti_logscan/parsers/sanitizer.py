@@ -17,7 +17,8 @@ from typing import Any
 
 from aoti_logscan.events import SanitizerError
 from aoti_logscan.lines import Hit
-from aoti_logscan.prefix import read_prefix
+from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.prefix import may_be_same_writer, read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "sanitizer"
@@ -25,8 +26,8 @@ ANCHORS = (b"========= Invalid __", b"========= Misaligned ")
 
 # ========= Invalid __global__ read of size 4 bytes
 _HEAD = re.compile(
-    rb"=========\s+(?P<problem>(?:Invalid|Misaligned) __\w+__ (?P<access>read|write|atomic|\S+))"
-    rb"(?: of size (?P<size>[\d,]+))?"
+    rb"=========\s+(?P<problem>(?:Invalid|Misaligned) __\w+__ (?P<access>read|write|atomic\w*|\?)) "
+    rb"of size (?P<size>[\d,]+)?"
 )
 # =========     at kernel(int*, float)+0x3d0 in /tmp/.../cv4g.py:29
 _AT = re.compile(
@@ -57,11 +58,11 @@ def parse(hit: Hit) -> Parsed:
     fields: dict[str, Any] = {
         "problem": head["problem"].decode("utf-8", "replace"),
         "access": head["access"].decode() if head["access"] in (b"read", b"write") else None,
-        "size": int(size.replace(b",", b"")) if size and len(size) < 20 else None,
+        "size": integer(size.replace(b",", b"")) if size else None,
         "address": address["address"].decode() if address else None,
         "kernel": _kernel(at["kernel"]) if at else None,
         "file": at["file"].decode("utf-8", "replace") if at and at["file"] else None,
-        "line": int(at["line"]) if at and at["line"] else None,
+        "line": integer(at["line"]) if at else None,
         "misaligned": head["problem"].startswith(b"Misaligned")
         or (address is not None and address["how"].startswith(b"misaligned")),
     }
@@ -73,6 +74,7 @@ def parse(hit: Hit) -> Parsed:
             end=end,
             text=hit.line.text,
             prefix=read_prefix(hit.line.text[: head.start()]),
+            taken=hit.line.end,
             fold=(fields["problem"], fields["kernel"], fields["file"], fields["line"]),
         ),
     )
@@ -80,9 +82,10 @@ def parse(hit: Hit) -> Parsed:
 
 def _block(hit: Hit) -> tuple[list[bytes], int]:
     lines, end = [], hit.line.end
+    own = read_prefix(hit.line.text[: hit.column])
     for line in hit.following(_LINES):
         marker = line.text.find(b"=========")
-        if marker < 0:
+        if marker < 0 or not may_be_same_writer(own, line.text):
             continue
         if _NEXT.match(line.text, marker):
             break

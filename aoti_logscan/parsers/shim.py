@@ -17,6 +17,7 @@ import re
 
 from aoti_logscan.events import ErrorText, ShimFailure
 from aoti_logscan.lines import Hit
+from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -30,8 +31,8 @@ ANCHORS = (
 
 #  API call failed at /tmp/x.wrapper.cpp, line 954
 _FAILED = re.compile(rb" API call failed at (?P<file>[^\n]{1,4096}?), line (?P<line>\d+)")
-# aoti_torch_cpu_mm_out(  but not the  what():  before it
-_FUNCTION = re.compile(rb"\b(?!what\()(?P<function>[A-Za-z_]\w*)\(")
+# aoti_torch_cpu_mm_out   right before the parenthesis that opens the call
+_FUNCTION = re.compile(rb"(?P<function>[A-Za-z_]\w*)$")
 #: bytes of a call's text
 _CALL = 8192
 _LOGGED = re.compile(
@@ -43,12 +44,27 @@ _LOGGED = re.compile(
 def parse(hit: Hit) -> Parsed:
     """One draft for the failed call or the logged exception at this hit."""
     text = hit.line.text
-    if match := _LOGGED.search(text, max(0, hit.column - 8)):
+    if match := _LOGGED.match(text, hit.column):
         return (_logged(hit, match),)
-    if match := _FAILED.search(text, max(0, hit.column - 1)):
-        call = _FUNCTION.search(text, max(0, match.start() - _CALL), match.start())
-        return (_failed(hit, match, call),) if call else ()
+    if match := _FAILED.match(text, hit.column):
+        begin = max(0, match.start() - _CALL)
+        called = _called(text[begin : match.start()])
+        if called is not None:
+            return (_failed(hit, match, begin + called[0], called[1]),)
     return ()
+
+
+def _called(text: bytes) -> tuple[int, bytes] | None:
+    """Where the call that a text ends in begins, and its function; None where that is cut off."""
+    if not text.endswith(b")"):
+        return None
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += {0x29: 1, 0x28: -1}.get(text[at], 0)
+        if depth == 0:
+            name = _FUNCTION.search(text[max(0, at - 200) : at])
+            return (at - len(name["function"]), name["function"]) if name else None
+    return None
 
 
 def _logged(hit: Hit, match: re.Match[bytes]) -> Draft:
@@ -60,18 +76,18 @@ def _logged(hit: Hit, match: re.Match[bytes]) -> Draft:
         start=hit.line.start,
         end=hit.line.end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: match.start()]),
+        prefix=read_prefix(hit.head(match.start())),
         fold=(match["channel"], message),
     )
 
 
-def _failed(hit: Hit, match: re.Match[bytes], call: re.Match[bytes]) -> Draft:
-    whole = hit.line.text[call.start() : match.start()]
+def _failed(hit: Hit, match: re.Match[bytes], begin: int, function: bytes) -> Draft:
+    whole = hit.line.text[begin : match.start()]
     fields = {
-        "function": call["function"].decode(),
+        "function": function.decode(),
         "call": whole[:2000].decode("utf-8", "replace"),
         "file": match["file"].decode("utf-8", "replace"),
-        "line": int(match["line"]),
+        "line": integer(match["line"]),
     }
     return Draft(
         kind=ShimFailure,
@@ -79,6 +95,6 @@ def _failed(hit: Hit, match: re.Match[bytes], call: re.Match[bytes]) -> Draft:
         start=hit.line.start,
         end=hit.line.end,
         text=hit.line.text,
-        prefix=read_prefix(hit.line.text[: call.start()]),
+        prefix=read_prefix(hit.head(begin)),
         fold=tuple(fields.values()),
     )

@@ -80,14 +80,25 @@ def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:
 
 def owns(hit: Hit) -> int | None:
     """The end of the line where it is one whose text is no failure."""
-    text = hit.line.text
-    if b"] " not in text[:_HEAD]:
+    head = _head(hit)
+    if b"] " not in head:
         return None
-    if match := _LINE.search(text[:_HEAD]):
+    if match := _LINE.search(head):
         quiet = match["level"] in b"VDI" or match["artifact"] is not None
-        rejected = match["file"].endswith(b"select_algorithm.py") and not _POISON.search(text)
+        rejected = match["file"].endswith(b"select_algorithm.py") and not _POISON.search(
+            hit.line.text
+        )
         return hit.line.end if quiet or rejected else None
-    if match := _OLD_LINE.search(text[:_HEAD]):
+    if match := _OLD_LINE.search(head):
         quiet = match["level"] in (b"DEBUG", b"INFO") or b".__" in match["logger"]
         return hit.line.end if quiet else None
     return None
+
+
+def _head(hit: Hit) -> bytes:
+    """The first bytes of the line, as they are where it is no stored one."""
+    window = hit.window
+    start = window.buffer.rfind(b"\n", max(0, hit.start - _HEAD), hit.start) + 1
+    if start and window.buffer.find(b"\\", start, hit.start) < 0:
+        return bytes(window.buffer[start : min(hit.end, start + _HEAD)])
+    return hit.line.text[:_HEAD]

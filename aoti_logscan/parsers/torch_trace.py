@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from aoti_logscan.events import Clock, Compile, Event, TorchVersion
-from aoti_logscan.lines import Hit
+from aoti_logscan.lines import Hit, Window
 from aoti_logscan.prefix import Prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
@@ -34,6 +34,8 @@ _HEAD = re.compile(
     rb" [^\n]{1,300}?:\d+\] \{\""
 )
 _TAB = 0x09
+#: bytes of TAB-led lines that are walked back over
+_WALK = 64 << 10
 _PAYLOAD_END = re.compile(rb"\n(?!\t)")
 _VERSION = re.compile(rb'"pytorch_version": "(?P<version>[^"\n]+)"')
 
@@ -117,23 +119,29 @@ def owns(hit: Hit) -> int | None:
     """The end of the record where this hit is in a trace's envelope or payload.
 
     The payload's head may be out of the window: a run of TAB-led lines that reaches back to the
-    window's start is taken for a payload.
+    window's start, or further than `_WALK` bytes, is taken for a payload.
     """
-    buffer = hit.window.buffer
-    start = buffer.rfind(b"\n", 0, hit.start) + 1
-    if buffer[start] == _TAB:
-        head = start
-        while head > 0 and buffer[head] == _TAB:
-            head = buffer.rfind(b"\n", 0, head - 1) + 1
-        known = _HEAD.match(buffer, head) is not None
-        if not known and not (buffer[head] == _TAB and hit.window.base > 0):
-            return None
-    elif _HEAD.match(buffer, start) is None:
-        return None
-    return _payload_end(hit, start)
+    window = hit.window
+    start = window.buffer.rfind(b"\n", 0, hit.start) + 1
+    if window.buffer[start] != _TAB:
+        return _end(window, start) if _HEAD.match(window.buffer, start) else None
+    known = window.notes.get(NAME)
+    if known is None or not known[0] <= start < known[1]:
+        known = window.notes[NAME] = _tab_run(window, start)
+    return known[1] if known[2] else None
 
 
-def _payload_end(hit: Hit, start: int) -> int:
+def _tab_run(window: Window, start: int) -> tuple[int, int, bool]:
+    """The run of TAB-led lines around `start`: where it begins and ends, and if it is a payload."""
+    buffer = window.buffer
+    head = start
+    while head > 0 and buffer[head] == _TAB and start - head < _WALK:
+        head = buffer.rfind(b"\n", 0, head - 1) + 1
+    beyond = start - head >= _WALK or (head == 0 and window.base > 0)
+    return head, _end(window, start), beyond or _HEAD.match(buffer, head) is not None
+
+
+def _end(window: Window, start: int) -> int:
     """Where the last TAB-led line after `start` ends, within the window."""
-    end = _PAYLOAD_END.search(hit.window.buffer, start, hit.window.size)
-    return end.start() if end else hit.window.size
+    end = _PAYLOAD_END.search(window.buffer, start, window.size)
+    return end.start() if end else window.size

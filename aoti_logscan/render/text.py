@@ -88,7 +88,7 @@ def _facts(finding: Finding, width: int) -> Iterator[str]:
 def _next_steps(report: Report, width: int) -> Iterator[str]:
     for number, step in enumerate(report.next_steps, 1):
         label = f"{'Next' if number == 1 else '':5}{number}  "
-        again = "  (recompile)" if step.takes_effect == "compile" else ""
+        again = " (recompile)" if step.takes_effect == "compile" else ""
         yield from _wrapped(visible(step.title) + again, width, label, " " * len(label))
         if step.command:
             yield " " * len(label) + visible(step.command)
@@ -170,17 +170,14 @@ def _clip_left(text: str, width: int) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with control and bidirectional characters shown as escapes."""
-    return text.translate(_VISIBLE)
+    """The text with everything that is no plain printable character shown as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
-_UNSAFE = [
-    *range(0x20),
-    *range(0x7F, 0xA0),
-    *range(0x200B, 0x2010),
-    *range(0x2028, 0x202F),
-    *range(0x2060, 0x2070),
-    0xFEFF,
-    *range(0xD800, 0xE000),
-]
-_VISIBLE = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSAFE}
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if char.isspace() and code >= 0xA0:
+        return " "
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,11 @@
+"""Numbers of a log as integers, however many digits someone wrote."""
+
+from __future__ import annotations
+
+#: digits of the largest number that any format has (a 64-bit integer)
+_DIGITS = 20
+
+
+def integer(raw: bytes | None) -> int | None:
+    """The integer; None where there is none or it is beyond 64 bits."""
+    return int(raw) if raw and len(raw) <= _DIGITS else None

@@ -1,0 +1,45 @@
+"""Whether a message is said by a failing program, or quoted by someone who speaks of it.
+
+Documents, tests, configurations, diffs and commit messages hold the same words as a failure. They
+put them in backquotes, in a list or call, behind a bullet, or in a test's name; a failing program
+puts them at the end of its line, or as the value of a key (`"error": "CUDA error: ..."`).
+"""
+
+from __future__ import annotations
+
+import re
+
+# `RuntimeError: CUDA error ...
+_BACKQUOTE = re.compile(rb"`(?:[\w.]+: )?$")
+# ["CUDA error ...    raises(RuntimeError, "CUDA error ...    Fix "CUDA error
+# but not   "error": "CUDA error ...   error='CUDA ...   RuntimeError('CUDA ...   error 'CUDA ...
+_QUOTE = re.compile(rb"(?P<before>.{0,40})[bfru]?(?P<quote>[\"'])(?:[\w.]+: )?$", re.DOTALL)
+_VALUE = re.compile(
+    rb"(?:[\w\"']\s*:\s*|^\s*|(?:Error|Exception|Failure|due to|[Mm]essage)[ (]?"
+    rb"|(?:err(?:or)?|msg|message|exc(?:eption)?|reason|details?|std(?:err|out)|output|log|text"
+    rb"|body|event|line|stack|trace)[\"']?=|(?:err|exc|fail|log|std|out|msg|lines)\w*[\"']?\s*[:=]"
+    rb"\s*\[\s*)$"
+)
+_SINGLE_QUOTED_BY = re.compile(rb"\w $")
+# raise RuntimeError("CUDA error ...
+_RAISE = re.compile(rb"\braise\s+[\w.]+\(?\s*[bfru]?[\"']?$")
+# -  CUDA error ...     * Avoid CUDA error     +    # RuntimeError: ...
+_BULLET = re.compile(rb"^\s*(?:[-*] [\"']?(?:[\w.]+: )?|[-+]\s*#.*|[-+]\s{2,}.*)$")
+# # workaround for: RuntimeError: CUDA error ...    but not   # RuntimeError: CUDA error ...
+_COMMENT = re.compile(rb"^\s*(?:#|//|--)\s+(?:[a-z]+[,:]?\s+)+(?:[\w.]+: )?$")
+# tests/test_x.py::test_err[CUDA error: ...] PASSED    but not    x.py::test_err - RuntimeError: ...
+_TEST_NAME = re.compile(rb"\.py::\w+\[[^\]]*$")
+
+
+def is_quotation(text: bytes, start: int) -> bool:
+    """Whether the message that begins at `start` of a line is quoted rather than said."""
+    head = text[max(0, start - 120) : start]
+    if any(pattern.search(head) for pattern in (_BACKQUOTE, _TEST_NAME, _RAISE)):
+        return True
+    if start <= 120 and (_BULLET.match(head) or _COMMENT.match(head)):
+        return True
+    match = _QUOTE.search(head)
+    if match is None or _VALUE.search(match["before"]):
+        return False
+    # NCCL WARN Cuda failure 'an illegal ...'; Worker failed with error 'CUDA error: ...
+    return match["quote"] == b'"' or not _SINGLE_QUOTED_BY.search(match["before"])
