@@ -6,12 +6,15 @@ import difflib
 import os
 import shutil
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from aoti_logscan import __version__
 from aoti_logscan.errors import LogscanError
+
+_Read = TypeVar("_Read")
 
 FOUND, CLEAN, USAGE = 1, 0, 2
 INTERRUPTED = 130
@@ -47,10 +50,16 @@ def cli() -> None:
 @cli.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "events"]),
+    default="text",
+    show_default=True,
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to stdout.")
 @click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
 @click.option("--all", "show_all", is_flag=True, help="Show consequences and what is harmless too.")
 @click.pass_context
 def scan(
@@ -59,6 +68,7 @@ def scan(
     form: str,
     output: str | None,
     packages: tuple[str, ...],
+    rank: int | None,
     show_all: bool,
 ) -> None:
     """Read what a failed run left behind and say why it died (the default command).
@@ -66,17 +76,48 @@ def scan(
     Exit status: 0 no failure found, 1 a failure found (decided or not), 2 usage error or nothing
     could be opened.
     """
-    if not paths:
-        if sys.stdin is None or sys.stdin.isatty():
-            click.echo(ctx.get_help())
-            ctx.exit(USAGE)
-        paths = ("-",)
-    try:
-        report = _analyze(paths, packages)
-    except LogscanError as error:
-        raise _usage_error(error, paths) from error
+    paths = _or_standard_input(ctx, paths)
+    from aoti_logscan import pipeline
+
+    if form == "events":
+        from aoti_logscan.render.json import render_lines
+
+        found = _opened(paths, lambda: pipeline.events(paths, packages=packages, rank=rank))
+        _write(render_lines(found), output)
+        return
+    report = _opened(paths, lambda: pipeline.analyze(paths, packages=packages, rank=rank))
     _write(_render(report, form, show_all), output)
     ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
+@click.option("--kernel", help="Only the launches of this kernel.")
+@click.pass_context
+def kernels(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    form: str,
+    packages: tuple[str, ...],
+    rank: int | None,
+    kernel: str | None,
+) -> None:
+    """List the launches that the intermediate value printer marked.
+
+    In order, open (no mark tells that it came back) or back, with the statistics of arguments.
+    """
+    paths = _or_standard_input(ctx, paths)
+    from aoti_logscan import pipeline
+    from aoti_logscan.render.json import render_launches
+    from aoti_logscan.render.kernels import render_kernels
+
+    found = _opened(
+        paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank, kernel=kernel)
+    )
+    _write(render_launches(found) if form == "json" else render_kernels(found), None)
 
 
 @cli.command()
@@ -88,10 +129,22 @@ def schema(of: str) -> None:
     click.echo(pipeline.schema(of))
 
 
-def _analyze(paths: tuple[str, ...], packages: tuple[str, ...]) -> Any:
-    from aoti_logscan.pipeline import analyze
+def _or_standard_input(ctx: click.Context, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths, or standard input; on a terminal without paths the help, and status 2."""
+    if paths:
+        return paths
+    if sys.stdin is None or sys.stdin.isatty():
+        click.echo(ctx.get_help())
+        ctx.exit(USAGE)
+    return ("-",)
 
-    return analyze(paths, packages=packages)
+
+def _opened(paths: tuple[str, ...], read: Callable[[], _Read]) -> _Read:
+    """What `read` gives; a path that cannot be opened is one clear line and status 2."""
+    try:
+        return read()
+    except LogscanError as error:
+        raise _usage_error(error, paths) from error
 
 
 def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickException:

@@ -276,6 +276,38 @@ class Compile(Event, frozen=True, kw_only=True, tag="compile"):
     fail_reason: str | None
 
 
+class GeneratedCode(Event, frozen=True, kw_only=True, tag="generated-code"):
+    """Code that inductor wrote, as a trace or a log holds it.
+
+    `language` is `cpp` or `python`; `part` is `wrapper`, `kernel` or `header`. `file` is where it
+    was written, None where that is not told. `frames` is the Python stack that asked for it,
+    outermost first, where the trace has one. `text` is empty where a source has more code than is
+    kept.
+    """
+
+    language: Literal["cpp", "python"]
+    part: Literal["wrapper", "kernel", "header"]
+    file: str | None
+    text: str
+    compile_id: str | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+class TraceArtifact(Event, frozen=True, kw_only=True, tag="trace-artifact"):
+    """A named artifact of a trace that is of use: a failure's traceback or a provenance map."""
+
+    name: str
+    text: str
+    compile_id: str | None = None
+
+
+class TraceString(Event, frozen=True, kw_only=True, tag="trace-string"):
+    """An entry of a trace's string table: frames name their files by its number."""
+
+    number: int
+    text: str
+
+
 class TorchVersion(Event, frozen=True, kw_only=True, tag="torch-version"):
     """The version of torch that wrote a trace."""
 
@@ -350,6 +382,9 @@ AnyEvent = (
     | Harmless
     | Compile
     | TorchVersion
+    | GeneratedCode
+    | TraceArtifact
+    | TraceString
     | LaunchMark
     | ModelInput
     | SavedTensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +13,11 @@ import msgspec
 from aoti_logscan import __version__, advice
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.package import Package, read_artifact
+from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.errors import UnreadablePathError
-from aoti_logscan.events import Compile, Event, TorchVersion
+from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion
 from aoti_logscan.last_kernel import last_kernel
+from aoti_logscan.launches import launches
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.pattern import Next, Pattern, folder_of_patterns, read_patterns
 from aoti_logscan.report import (
@@ -23,6 +25,7 @@ from aoti_logscan.report import (
     CompileRecord,
     Finding,
     Flag,
+    LaunchReport,
     NextStep,
     Problem,
     Report,
@@ -33,7 +36,7 @@ from aoti_logscan.router import Routed, Router, fill
 from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, Named, Source, Unread, find
 from aoti_logscan.streams import BROKEN, reason
-from aoti_logscan.timeline import rank_in_name, situations
+from aoti_logscan.timeline import Situation, rank_in_name, situations
 
 #: findings in a report
 MAX_FINDINGS = 500
@@ -50,23 +53,91 @@ class Reading(NamedTuple):
     opened: bool = True
 
 
+class Evidence(NamedTuple):
+    """All that was read: by source, in the order of the run, and the artifacts at hand."""
+
+    readings: tuple[Reading, ...]
+    situations: tuple[Situation, ...]
+    library: Library
+
+    @property
+    def events(self) -> list[Event]:
+        """The events in the order of the run."""
+        return [situation.event for situation in self.situations]
+
+
+def read(
+    paths: Sequence[str | Path],
+    *,
+    packages: Sequence[str | Path] = (),
+    rank: int | None = None,
+) -> Evidence:
+    """Read everything that the paths name; `-` is standard input.
+
+    With `rank`, events that are known to be of another rank are left out. Raises
+    `UnreadablePathError` for a path that does not exist, or where nothing of what was named could
+    be opened. Malformed input is never an error: it is among the readings' problems.
+    """
+    scanner = _scanner()
+    readings = tuple(
+        _read(scanner, one) for one in find([str(path) for path in [*paths, *packages]])
+    )
+    if not any(reading.opened for reading in readings):
+        raise UnreadablePathError(_nothing_opened(readings))
+    around = situations([(reading.name, reading.scanned.events) for reading in readings])
+    if rank is not None:
+        around = [one for one in around if one.rank is None or one.rank == rank]
+    code = _logged_code(one.event for one in around)
+    return Evidence(readings, tuple(around), Library([*_packages(readings), *code]))
+
+
 def analyze(
     paths: Sequence[str | Path],
     *,
     patterns: Sequence[Pattern] | None = None,
     packages: Sequence[str | Path] = (),
+    rank: int | None = None,
 ) -> Report:
-    """The report on everything that the paths name; `-` is standard input.
+    """The report on everything that the paths name, as `read` reads it."""
+    evidence = read(paths, packages=packages, rank=rank)
+    return _report(evidence, built_in_patterns() if patterns is None else patterns)
 
-    Raises `UnreadablePathError` for a path that does not exist, or where nothing of what was named
-    could be opened. Malformed input is never an error: it is listed in `sources[].problems`.
-    """
-    named = find([str(path) for path in [*paths, *packages]])
-    scanner = _scanner()
-    readings = [_read(scanner, one) for one in named]
-    if not any(reading.opened for reading in readings):
-        raise UnreadablePathError(_nothing_opened(readings))
-    return _report(readings, built_in_patterns() if patterns is None else patterns)
+
+def events(
+    paths: Sequence[str | Path],
+    *,
+    packages: Sequence[str | Path] = (),
+    rank: int | None = None,
+) -> list[Event]:
+    """Every event in the order of the run, with the rank that its surroundings tell."""
+    return [
+        msgspec.structs.replace(one.event, rank=one.rank)
+        for one in read(paths, packages=packages, rank=rank).situations
+    ]
+
+
+def kernels(
+    paths: Sequence[str | Path],
+    *,
+    packages: Sequence[str | Path] = (),
+    rank: int | None = None,
+    kernel: str | None = None,
+) -> tuple[LaunchReport, ...]:
+    """The launches that the printer marked, in order; those of one kernel where it is named."""
+    found = launches(read(paths, packages=packages, rank=rank).situations)
+    return tuple(
+        LaunchReport(
+            index=launch.index,
+            kernel=launch.kernel,
+            open=launch.open,
+            rank=launch.first.rank,
+            source=launch.first.event.place.source,
+            line=launch.first.event.place.line,
+            arguments=launch.arguments(),
+        )
+        for launch in found
+        if kernel is None or launch.kernel == kernel
+    )
 
 
 @cache
@@ -123,27 +194,36 @@ def _troubled(what: str) -> Scanned:
     return _NOTHING._replace(problems=(Trouble(None, what),))
 
 
-def _report(readings: Sequence[Reading], patterns: Sequence[Pattern]) -> Report:
-    library = Library([reading.package for reading in readings if reading.package])
-    events = [event for reading in readings for event in reading.scanned.events]
-    states = advice.flags(events)
+def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
+    library = evidence.library
+    states = advice.flags(evidence.events)
     blocking = advice.launches_block(states)
-    router = Router(patterns, library, blocking)
-    around = situations([(reading.name, reading.scanned.events) for reading in readings])
-    routed = router.route(around)
+    routed = Router(patterns, library, blocking).route(evidence.situations)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed),
         verdict=routed.verdict,
         findings=routed.findings[:MAX_FINDINGS],
-        last_kernel=last_kernel(around, routed, library, blocking),
+        last_kernel=last_kernel(evidence.situations, routed, library, blocking),
         lineage=None,
         flags=states,
         next_steps=_next_steps(routed, states),
-        compiles=tuple(_compiles(events)),
-        sources=_sources(readings, len(routed.findings) - MAX_FINDINGS),
+        compiles=tuple(_compiles(evidence.situations)),
+        sources=_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
     )
+
+
+def _packages(readings: Sequence[Reading]) -> Iterator[Package]:
+    return (reading.package for reading in readings if reading.package)
+
+
+def _logged_code(events: Iterable[Event]) -> Iterator[Package]:
+    """The wrappers that stand in traces and logs, as packages of one source."""
+    for event in events:
+        if isinstance(event, GeneratedCode) and event.part == "wrapper" and event.text:
+            name = event.file or f"wrapper.{'cpp' if event.language == 'cpp' else 'py'}"
+            yield Package(name, None, None, (read_wrapper(name, event.text),), ())
 
 
 def _signature(routed: Routed) -> str | None:
@@ -185,18 +265,17 @@ def _step(step: Next, finding: Finding) -> NextStep:
     )
 
 
-def _compiles(events: Sequence[Event]) -> list[CompileRecord]:
-    return [
-        CompileRecord(
-            id=event.compile_id,
-            rank=event.rank,
-            ok=event.fail_type is None,
-            fail_type=event.fail_type,
-            fail_reason=event.fail_reason,
-        )
-        for event in events
-        if isinstance(event, Compile)
-    ]
+def _compiles(around: Iterable[Situation]) -> Iterator[CompileRecord]:
+    for situation in around:
+        event = situation.event
+        if isinstance(event, Compile):
+            yield CompileRecord(
+                id=event.compile_id,
+                rank=situation.rank,
+                ok=event.fail_type is None,
+                fail_type=event.fail_type,
+                fail_reason=event.fail_reason,
+            )
 
 
 def _sources(readings: Sequence[Reading], not_listed: int) -> tuple[SourceReport, ...]:

@@ -84,6 +84,21 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     user_stack: tuple[str, ...] = ()
 
 
+class LaunchReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One launch that the printer marked; `index` counts launches of its stream from 0.
+
+    `open` is True where no mark tells that it came back; `arguments` are as in `Kernel`.
+    """
+
+    index: int
+    kernel: str
+    open: bool
+    rank: int | None
+    source: str
+    line: int
+    arguments: tuple[dict[str, Any], ...] = ()
+
+
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
     """A debugging flag and what the input says of it."""
 

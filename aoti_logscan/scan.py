@@ -26,6 +26,8 @@ LOOK_BEHIND = 64 << 10
 MAX_EVENTS = 200_000
 #: characters of a record's own text that are kept
 MAX_TEXT = 2_000
+#: characters of payloads (generated code) that are kept of one source
+MAX_KEPT_TEXT = 64 << 20
 #: members (blocks of an assertion) told apart in one folded event
 MAX_MEMBERS = 100_000
 #: different records that equal ones are folded into at a time
@@ -74,7 +76,8 @@ class Parser(Protocol):
     """One log format.
 
     `parse` answers for one hit of its anchors: drafts, or nothing where the record is not of this
-    format. It may raise `IncompleteError` through the lines it asks for, and nothing else.
+    format. It may raise `IncompleteError` through the lines it asks for, and nothing else. A format
+    with longer records than most has `MAX_RECORD`, in bytes.
     """
 
     @property
@@ -163,7 +166,9 @@ class Scanner:
         return run.result()
 
     def _fill(self, window: Window, stream: Readable) -> None:
-        target = min(len(window.buffer), window.size + WINDOW)
+        target = window.size + WINDOW
+        if target > len(window.buffer):
+            window.buffer.extend(bytes(target - len(window.buffer)))
         view = memoryview(window.buffer)
         while window.size < target:
             count = stream.readinto(view[window.size : target])
@@ -206,8 +211,10 @@ class _Run:
         self._parsers = parsers
         self._owners = owners
         self._consumed = [0] * len(parsers)
+        self._limits = [int(getattr(parser, "MAX_RECORD", MAX_RECORD)) for parser in parsers]
         self._misses = [0] * len(parsers)
         self._tried_to = 0
+        self._kept_text = 0
         self._closed = 0
         self._closer: Owner | None = None
         self._folds: dict[tuple[Any, ...], _Seen] = {}
@@ -234,7 +241,7 @@ class _Run:
             try:
                 self._parse(Hit(window, start, end), index)
             except IncompleteError:
-                if window.size - start < MAX_RECORD:
+                if window.size - start < self._limits[index]:
                     return start
                 self._cut(start, end, index)
         return max(resume, limit)
@@ -315,8 +322,20 @@ class _Run:
             self._window.end_here(False)
         self.trouble(
             self._window.line_number(start),
-            f"a record longer than {MAX_RECORD} bytes was cut",
+            f"a record longer than {self._limits[index]} bytes was cut",
         )
+
+    def _bounded(self, draft: Draft) -> Draft:
+        """The draft without its payload where the source has had its share of memory."""
+        size = len(draft.fields.get("text", ""))
+        if self._kept_text + size <= MAX_KEPT_TEXT:
+            self._kept_text += size
+            return draft
+        if self._kept_text < MAX_KEPT_TEXT:
+            self._kept_text = MAX_KEPT_TEXT
+            what = f"payloads beyond the first {MAX_KEPT_TEXT >> 20} MiB were not kept"
+            self.trouble(self._window.line_number(draft.start), what)
+        return draft._replace(fields={**draft.fields, "text": ""})
 
     def _add(self, draft: Draft) -> None:
         line = self._window.line_number(draft.start)
@@ -329,6 +348,8 @@ class _Run:
                 return
             if len(self._folds) >= _OPEN_FOLDS:
                 del self._folds[next(iter(self._folds))]
+        if "text" in draft.fields:
+            draft = self._bounded(draft)
         seen = _Seen(draft, line, offset, self._window.base)
         if draft.fold is None:
             self._keep(seen.event(self._name))

@@ -153,7 +153,8 @@ def _draft(
         kind=kind,
         fields=fields,
         start=hit.line.start,
-        end=hit.end if end is None else end,
+        end=hit.line.end if end is None else end,
+        taken=hit.end if end is None else end,
         text=match[0],
         prefix=read_prefix(hit.line.text[: match.start()]),
     )

@@ -3,9 +3,11 @@
     V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] # AOT ID: ...
 
 Lines of level V, D and I and lines tagged with an artifact hold generated code, graphs, guards and
-reasons: no text in them is a failure, so they are owned here. So is an autotuning choice that was
-rejected, unless its error poisons the context. `Loading outdated pt2 file` and the like give a
-`Harmless`; the loader's warning of another machine a `DeviceInformation`. Sources: torch 2.13,
+reasons: no text in them is a failure, so they are owned here. A dump of generated code is put
+together again as a `GeneratedCode`: every line of it carries the whole prefix. Also owned is an
+autotuning choice that was rejected, unless its error poisons the context. `Loading outdated pt2
+file` and the like give a `Harmless`; the loader's warning of another machine a
+`DeviceInformation`. Sources: torch 2.13,
 _logging/_internal.py, `TorchLogsFormatter.format`; _inductor/select_algorithm.py;
 _inductor/package/package.py; export/pt2_archive/_package.py; aoti_runner's `Could not dlsym`.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from aoti_logscan.events import DeviceInformation, Event, Harmless
+from aoti_logscan.events import DeviceInformation, Event, GeneratedCode, Harmless
 from aoti_logscan.lines import Hit
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
@@ -26,6 +28,9 @@ ANCHORS = (
     b"Could not dlsym ",
     b"Device information mismatch for ",
     b"libdrm/amdgpu.ids: No such file",
+    b"Output code: ",
+    b"Output wrapper code: ",
+    b"Output kernel code:",
 )
 
 # [rank1]:V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] text
@@ -42,6 +47,13 @@ _OLD_LINE = re.compile(
 _DEVICE = re.compile(
     rb"Device information mismatch for (?P<key>AOTI_\w+): (?P<here>.*?) vs (?P<package>.*?)\. This"
 )
+# Output wrapper code: <end of line>, the code on the lines below
+_CODE = re.compile(rb"Output (?P<part>wrapper |kernel |)code: ?(?P<first>.*)$")
+# the first lines of a C++ wrapper
+_CPP = re.compile(r"^\s*(?:#include|//|extern \"C\"|/\*)", re.MULTILINE)
+_CODE_LINES = 500_000
+#: a dump may be as long as this: a wrapper has megabytes, and each line its prefix
+MAX_RECORD = 64 << 20
 _HARMLESS = {
     b"Ignoring this choice": "autotune-reject",
     b"Loading outdated pt2 file": "outdated-package",
@@ -60,6 +72,8 @@ def parse(hit: Hit) -> Parsed:
     if match := _DEVICE.match(text, column):
         fields = {key: value.decode("utf-8", "replace") for key, value in match.groupdict().items()}
         return (_draft(hit, DeviceInformation, dict(fields)),)
+    if match := _CODE.match(text, column):
+        return _code(hit, match)
     for literal, form in _HARMLESS.items():
         if text.startswith(literal, column):
             return (_draft(hit, Harmless, {"form": form}),)
@@ -76,6 +90,31 @@ def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:
         prefix=read_prefix(hit.line.text[: hit.column]),
         fold=tuple(fields.values()),
     )
+
+
+def _code(hit: Hit, match: re.Match[bytes]) -> Parsed:
+    """The code below, as far as its lines carry the same prefix; nothing outside a log record."""
+    head = hit.line.text[: hit.column]
+    record = _LINE.search(head) or _OLD_LINE.search(head)
+    if record is None:
+        return ()
+    lines = [match["first"]] if match["first"].strip() else []
+    end = hit.line.end
+    for line in hit.following(_CODE_LINES):
+        if not line.text.startswith(head.rstrip()):
+            break
+        lines.append(line.text[len(head) :])
+        end = line.end
+    source = b"\n".join(lines).decode("utf-8", "replace")
+    part = match["part"].decode().strip() or "wrapper"
+    fields = {
+        "language": "cpp" if _CPP.match(source) else "python",
+        "part": part,
+        "file": None,
+        "text": source,
+    }
+    draft = _draft(hit, GeneratedCode, {})
+    return (draft._replace(fields=fields, end=end, fold=(part, hash(source))),) if lines else ()
 
 
 def owns(hit: Hit) -> int | None:

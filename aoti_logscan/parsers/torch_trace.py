@@ -5,19 +5,33 @@
 
 A record is closed: whatever stands in it (generated code, tracebacks of a compilation) is no
 failure of the run, so all of it is owned here. `compilation_metrics` gives a `Compile`, the
-artifact `torch_version` a `TorchVersion`; other records give nothing yet. A trace holds compile
-time only. Source: torch 2.13, _logging/_internal.py, `trace_structured` and `LazyTraceHandler`.
+artifact `torch_version` a `TorchVersion`, `graph_dump` and `inductor_output_code` a
+`GeneratedCode`, artifacts of failures and provenance a `TraceArtifact`, `str` a `TraceString`; the
+rest gives nothing. A payload that is used is checked against its MD5. A trace holds compile time
+only. Source: torch 2.13, _logging/_internal.py, `trace_structured` and `LazyTraceHandler`, and
+_logging/structured.py, `INTERN_TABLE`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
-from aoti_logscan.events import Clock, Compile, Event, TorchVersion
-from aoti_logscan.lines import Hit, Window
+from aoti_logscan.events import (
+    Clock,
+    Compile,
+    Event,
+    Frame,
+    GeneratedCode,
+    TorchVersion,
+    TraceArtifact,
+    TraceString,
+)
+from aoti_logscan.lines import Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
@@ -25,8 +39,15 @@ NAME = "torch_trace"
 ANCHORS = (
     b'] {"compilation_metrics": ',
     b'] {"bwd_compilation_metrics": ',
+    b'] {"graph_dump": {"name": "inductor_aot_',
+    b'] {"inductor_output_code": ',
     b'] {"artifact": {"name": "torch_version"',
+    b'] {"artifact": {"name": "dynamo_error"',
+    b'] {"artifact": {"name": "inductor_provenance_tracking_',
+    b'] {"str": [',
 )
+#: a record with its payload may be as long as this: a wrapper has megabytes
+MAX_RECORD = 64 << 20
 
 # V1130 06:57:13.145000 30988 torch/_inductor/codecache.py:2616] {
 _HEAD = re.compile(
@@ -37,81 +58,185 @@ _TAB = 0x09
 #: bytes of TAB-led lines that are walked back over
 _WALK = 64 << 10
 _PAYLOAD_END = re.compile(rb"\n(?!\t)")
-_VERSION = re.compile(rb'"pytorch_version": "(?P<version>[^"\n]+)"')
-
-
-class _Metrics(msgspec.Struct):
-    """The fields of `compilation_metrics` that are used, loosely typed."""
-
-    compile_id: Any = None
-    fail_type: Any = None
-    fail_reason: Any = None
+_VERSION = re.compile(r'"pytorch_version": "(?P<version>[^"\n]+)"')
+# inductor_aot_wrapper_code
+_PART = re.compile(r"^inductor_aot_(?P<part>wrapper|kernel|header)_code$")
 
 
 class _Envelope(msgspec.Struct):
-    compilation_metrics: _Metrics | None = None
-    bwd_compilation_metrics: _Metrics | None = None
+    """The keys that are used, loosely typed: one odd field must not lose the record."""
+
+    compilation_metrics: Any = None
+    bwd_compilation_metrics: Any = None
+    graph_dump: Any = None
+    inductor_output_code: Any = None
+    artifact: Any = None
+    str: Any = None
     rank: Any = None
+    frame_id: Any = None
+    frame_compile_id: Any = None
+    has_payload: Any = None
+    stack: Any = None
+
+
+class _Record(NamedTuple):
+    """A record's envelope and place; `head` is its first line up to the JSON."""
+
+    window: Window
+    start: int
+    end: int
+    head: re.Match[bytes]
+    envelope: _Envelope
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def parse(hit: Hit) -> Parsed:
-    """One draft for the record at this hit; `Malformed` where its envelope is no JSON."""
+    """The drafts of the record at this hit; `Malformed` where its envelope is no JSON."""
     start, end = hit.window.physical_line(hit.start)
     text = bytes(hit.window.buffer[start:end])
     head = _HEAD.match(text)
     if head is None or head.end() < hit.start - start:
         return ()
-    if b'{"artifact"' in text[head.end() - 2 : head.end() + 16]:
-        return _version(hit, start, end, head)
     try:
         envelope = _decode(text[head.end() - 2 :])
     except (msgspec.DecodeError, RecursionError) as error:
         return (Malformed(start, end, f"a trace record is no JSON: {error}"),)
-    metrics = envelope.compilation_metrics or envelope.bwd_compilation_metrics
-    if metrics is None:
+    record = _Record(hit.window, start, end, head, envelope)
+    for key, read in _READERS.items():
+        value = getattr(envelope, key)
+        if value is not None:
+            return read(record, value)
+    return ()
+
+
+def _metrics(record: _Record, value: Any) -> Parsed:
+    if not isinstance(value, dict):
+        return (Malformed(record.start, record.end, "compilation metrics that are no table"),)
+    fields = {name: _text(value.get(name)) for name in ("compile_id", "fail_type", "fail_reason")}
+    return (_draft(record, Compile, fields, record.end),)
+
+
+def _string(record: _Record, value: Any) -> Parsed:
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
+        fields = {"number": value[1], "text": str(value[0])[:4000]}
+        draft = _draft(record, TraceString, fields, record.end)
+        return (draft._replace(fold=(value[1], fields["text"])),)
+    return (Malformed(record.start, record.end, "a string record of another form"),)
+
+
+def _graph_dump(record: _Record, value: Any) -> Parsed:
+    name = value.get("name") if isinstance(value, dict) else None
+    part = _PART.match(name) if isinstance(name, str) else None
+    if part is None:
         return ()
+    return _code(record, "cpp", part["part"], _text(value.get("filename")))
+
+
+def _output_code(record: _Record, value: Any) -> Parsed:
+    told = value if isinstance(value, dict) else {}
+    file = _text(told.get("file_path")) or _text(told.get("filename"))
+    cpp = file is not None and file.endswith(".cpp")
+    return _code(record, "cpp" if cpp else "python", "wrapper", file)
+
+
+def _code(record: _Record, language: str, part: str, file: str | None) -> Parsed:
+    text, end, trouble = _payload(record)
     fields = {
-        "compile_id": _text(metrics.compile_id),
-        "fail_type": _text(metrics.fail_type),
-        "fail_reason": _text(metrics.fail_reason),
+        "language": language,
+        "part": part,
+        "file": file,
+        "text": text,
+        "compile_id": _compile_id(record.envelope),
+        "frames": _frames(record.envelope.stack),
     }
-    rank = envelope.rank if isinstance(envelope.rank, int) else None
-    return (_draft(Compile, fields, start, end, head, rank),)
+    fold = (language, part, file, hash(text))
+    return (_draft(record, GeneratedCode, fields, end)._replace(fold=fold), *trouble)
+
+
+def _artifact(record: _Record, value: Any) -> Parsed:
+    name = value.get("name") if isinstance(value, dict) else None
+    text, end, trouble = _payload(record)
+    if name == "torch_version":
+        version = _VERSION.search(text)
+        if version is None:
+            what = "a torch_version record without a version"
+            return (Malformed(record.start, record.end, what),)
+        return (_draft(record, TorchVersion, {"version": version["version"]}, end),)
+    fields = {"name": str(name), "text": text, "compile_id": _compile_id(record.envelope)}
+    return (_draft(record, TraceArtifact, fields, end), *trouble)
+
+
+_READERS: dict[str, Callable[[_Record, Any], Parsed]] = {
+    "compilation_metrics": _metrics,
+    "bwd_compilation_metrics": _metrics,
+    "graph_dump": _graph_dump,
+    "inductor_output_code": _output_code,
+    "artifact": _artifact,
+    "str": _string,
+}
+
+
+def _payload(record: _Record) -> tuple[str, int, tuple[Malformed, ...]]:
+    """The payload, where it ends, and what is wrong with it."""
+    window = record.window
+    found = _PAYLOAD_END.search(window.buffer, record.end, window.size)
+    end = found.start() if found else window.size
+    if end >= window.size - 1 and not window.final:
+        raise IncompleteError
+    raw = bytes(window.buffer[record.end + 1 : end])
+    lines = [line[1:] for line in raw.split(b"\n")] if raw else []
+    payload = b"\n".join(lines)
+    wanted = record.envelope.has_payload
+    digest = hashlib.md5(payload, usedforsecurity=False).hexdigest()
+    trouble: tuple[Malformed, ...] = ()
+    if isinstance(wanted, str) and wanted != digest:
+        what = "a trace payload is damaged or cut off: its MD5 differs"
+        trouble = (Malformed(record.start, record.end, what),)
+    return payload.decode("utf-8", "replace"), end, trouble
+
+
+def _compile_id(envelope: _Envelope) -> str | None:
+    if isinstance(envelope.frame_id, int) and isinstance(envelope.frame_compile_id, int):
+        return f"{envelope.frame_id}/{envelope.frame_compile_id}"
+    return None
+
+
+def _frames(stack: Any) -> tuple[Frame, ...]:
+    """The frames of a stack; a file is `#` and its number in the string table."""
+    if not isinstance(stack, list):
+        return ()
+    return tuple(
+        Frame(
+            function=_text(frame.get("name")),
+            file=f"#{frame.get('filename')}",
+            line=frame["line"] if isinstance(frame.get("line"), int) else None,
+            text=_text(frame.get("loc")),
+        )
+        for frame in stack[:64]
+        if isinstance(frame, dict)
+    )
 
 
 def _text(value: object) -> str | None:
     return value[:4000] if isinstance(value, str) else None
 
 
-def _version(hit: Hit, start: int, end: int, head: re.Match[bytes]) -> Parsed:
-    for line in hit.following(6):
-        if match := _VERSION.search(line.text):
-            version = match["version"].decode("utf-8", "replace")
-            return (_draft(TorchVersion, {"version": version}, start, end, head, None),)
-        if not line.text.startswith(b"\t"):
-            break
-    return (Malformed(start, end, "a torch_version record without a version"),)
-
-
-def _draft(
-    kind: type[Event],
-    fields: dict[str, Any],
-    start: int,
-    end: int,
-    head: re.Match[bytes],
-    rank: int | None,
-) -> Draft:
+def _draft(record: _Record, kind: type[Event], fields: dict[str, Any], end: int) -> Draft:
+    head = record.head
     stamp = f"{head['date'].decode()} {head['time'].decode()}.{head['fraction'].decode()}000"
+    rank = record.envelope.rank
     return Draft(
         kind=kind,
         fields=fields,
-        start=start,
+        start=record.start,
         end=end,
         text=head[0] + b"...",
-        prefix=Prefix(rank, head["pid"].decode(), Clock("python", stamp)),
+        prefix=Prefix(
+            rank if isinstance(rank, int) else None, head["pid"].decode(), Clock("python", stamp)
+        ),
+        taken=record.end,
     )
 
 

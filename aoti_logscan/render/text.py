@@ -18,6 +18,7 @@ def render_text(report: Report, *, show_all: bool = False, width: int = 80) -> s
     blocks = [
         list(_verdict(report, width)),
         list(_next_steps(report, width)),
+        list(_last_kernel(report, width)),
         list(_explain(report, width)),
         list(_others(report, width, show_all)),
         list(_problems(report, width, show_all)),
@@ -92,6 +93,18 @@ def _next_steps(report: Report, width: int) -> Iterator[str]:
         yield from _wrapped(visible(step.title) + again, width, label, " " * len(label))
         if step.command:
             yield " " * len(label) + visible(step.command)
+
+
+def _last_kernel(report: Report, width: int) -> Iterator[str]:
+    kernel = report.last_kernel
+    if kernel is None:
+        return
+    yield _spread(f"Last kernel launched  {kernel.name}", kernel.certainty, width)
+    yield from _wrapped(kernel.why, width, _INDENT)
+    if kernel.call is not None:
+        at = f"{kernel.call.file}:{kernel.call.line}" if kernel.call.file else "the call"
+        yield _INDENT + _clip_left(visible(at), width - len(_INDENT))
+        yield _clip(f"{_INDENT}{_INDENT}{_one_line(kernel.call.text)}", width)
 
 
 def _explain(report: Report, width: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
-from aoti_logscan.events import DeviceInformation, GpuError, Harmless
+from aoti_logscan.events import DeviceInformation, GeneratedCode, GpuError, Harmless
 from aoti_logscan.parsers import torch_logs
 from tests.conftest import FIXTURES
 from tests.parsers.conftest import DRESSED, WRAPPER_CPP, around, events, one, scan, told
@@ -82,7 +82,11 @@ def test_rejected_choice_that_poisons_the_context_is_not_hidden(poison: str) -> 
 
 def test_dumped_output_code_with_asserts_gives_nothing() -> None:
     log = FIXTURES / "none-assert-text-only-in-output-code" / "input" / "compile.log"
-    assert events(log.read_bytes()) == []
+    (code,) = events(log.read_bytes())
+    assert isinstance(code, GeneratedCode)
+    assert (code.language, code.part) == ("python", "wrapper")
+    assert code.text.startswith("# AOT ID: ['0_inference']\nimport torch\n")
+    assert code.text.endswith("    return (buf0, )")
 
 
 # what is told

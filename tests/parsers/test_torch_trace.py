@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aoti_logscan.events import Clock, Compile, Event, TorchVersion
+from aoti_logscan.events import (
+    Clock,
+    Compile,
+    Event,
+    Frame,
+    GeneratedCode,
+    TorchVersion,
+    TraceArtifact,
+)
 from aoti_logscan.parsers import torch_trace
 from tests.conftest import FIXTURES
 from tests.parsers.conftest import around, events, every_cut, one, scan
@@ -32,6 +40,10 @@ PAYLOAD = (
     '\t  File "/a.py", line 1, in f\n'
     "\tRuntimeError: CUDA error: misaligned address\n"
 )
+
+
+def _failures(text: str | bytes) -> list[Event]:
+    return [event for event in events(text) if not isinstance(event, TraceArtifact)]
 
 
 def _compile(event: Event) -> tuple[str | None, str | None, str | None]:
@@ -85,10 +97,9 @@ def test_version_after_windows_line_ends() -> None:
 def test_real_trace_has_one_version_and_one_compilation() -> None:
     (log,) = FIXTURES.glob("healthy-aoti-trace-213/input/trace/*.log")
     scanned = scan(log.read_bytes())
-    assert scanned.records == {"torch_trace": 2}
     assert scanned.problems == ()
-    version, compilation = scanned.events
-    assert isinstance(version, TorchVersion)
+    (version,) = (event for event in scanned.events if isinstance(event, TorchVersion))
+    (compilation,) = (event for event in scanned.events if isinstance(event, Compile))
     assert (version.version, version.place.line) == ("2.13.0+cpu", 2)
     assert (_compile(compilation), compilation.place.line) == ((None, None, None), 2818)
 
@@ -96,8 +107,43 @@ def test_real_trace_has_one_version_and_one_compilation() -> None:
 # what a record hides
 
 
+def test_real_trace_has_its_wrapper_and_kernel_code() -> None:
+    (log,) = FIXTURES.glob("healthy-aoti-trace-213/input/trace/*.log")
+    codes = [event for event in scan(log.read_bytes()).events if isinstance(event, GeneratedCode)]
+    assert {(code.language, code.part) for code in codes} == {("cpp", "wrapper"), ("cpp", "kernel")}
+    (wrapper,) = (code.text for code in codes if code.part == "wrapper")
+    assert "AOTInductorModel::run_impl(" in wrapper
+    assert not wrapper.startswith("\t")
+
+
+def test_string_table_and_the_frames_that_use_it() -> None:
+    text = (
+        HEAD + '{"str": ["/home/dev/m.py", 7]}\n' + HEAD + '{"inductor_output_code":'
+        ' {"filename": "/tmp/cabc.py"}, "stack": [{"line": 3, "name": "f", "filename": 7,'
+        ' "loc": "m(x)"}], "frame_id": 1, "frame_compile_id": 2,'
+        ' "has_payload": "d41d8cd98f00b204e9800998ecf8427e"}\n\t\n'
+    )
+    string, code = events(text)
+    assert (string.number, string.text) == (7, "/home/dev/m.py")  # type: ignore[attr-defined]
+    assert isinstance(code, GeneratedCode)
+    assert (code.file, code.language, code.text, code.compile_id) == (
+        "/tmp/cabc.py",
+        "python",
+        "",
+        "1/2",
+    )
+    assert code.frames == (Frame("f", "#7", 3, "m(x)"),)
+
+
+def test_payload_with_another_md5_is_kept_and_told() -> None:
+    scanned = scan(PAYLOAD)
+    assert [event.name for event in scanned.events] == ["dynamo_error"]  # type: ignore[attr-defined]
+    assert [trouble.line for trouble in scanned.problems] == [1]
+    assert "MD5" in scanned.problems[0].what
+
+
 def test_payload_hides_the_traceback_in_it() -> None:
-    assert events(PAYLOAD) == []
+    assert _failures(PAYLOAD) == []
 
 
 def test_envelope_hides_the_reason_in_it() -> None:
@@ -108,12 +154,12 @@ def test_envelope_hides_the_reason_in_it() -> None:
 
 def test_line_after_a_payload_is_not_hidden() -> None:
     text = PAYLOAD + "RuntimeError: CUDA error: misaligned address\n"
-    assert one(text).place.line == 5
+    assert [event.place.line for event in _failures(text)] == [5]
 
 
 def test_payload_longer_than_a_window_is_hidden_whole() -> None:
     filler = f"\t{'x' * 4000}  # CUDA error: misaligned address\n" * 400
-    assert [event.place.line for event in events(PAYLOAD + filler + VERSION)] == [405]
+    assert [event.place.line for event in _failures(PAYLOAD + filler + VERSION)] == [405]
 
 
 def test_tab_led_line_without_a_record_above_is_not_hidden() -> None:
@@ -158,7 +204,7 @@ def test_cut_at_any_byte_invents_no_version_or_reason() -> None:
     [
         '{"compilation_metrics": {"compile_id": "0/0"}}\n',
         'x] {"compilation_metrics": {"compile_id": "0/0"}}\n',
-        HEAD + '{"str": ["] {\\"compilation_metrics\\": ", 1]}\n',
+        HEAD + '{"text": ["] {\\"compilation_metrics\\": ", 1]}\n',
         "\t" + FAILED,
     ],
     ids=["no-head", "other-head", "quoted", "in-a-payload"],
@@ -184,4 +230,4 @@ def test_random_bytes_never_raise(data: bytes) -> None:
 @given(st.binary(max_size=200))
 def test_payload_of_any_bytes_is_hidden(payload: bytes) -> None:
     record = PAYLOAD.encode() + b"\t" + payload.replace(b"\n", b"\n\t") + b"\n"
-    assert events(record) == []
+    assert _failures(record) == []
