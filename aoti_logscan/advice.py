@@ -30,11 +30,8 @@ class _Row(NamedTuple):
 
     name: str
     takes_effect: Effect
-    tells: Callable[[Event], State | None]
-
-
-def _nothing(_event: Event) -> State | None:
-    return None
+    told_by: tuple[type[Event], ...] = ()
+    tells: Callable[[Event], State | None] = lambda _event: "on"
 
 
 def _checked_inputs(event: Event) -> State | None:
@@ -57,36 +54,34 @@ def _cpp_stacktraces(event: Event) -> State | None:
     return "on" if isinstance(event, CppStack) and event.form == "captured" else None
 
 
-def _printer(event: Event) -> State | None:
-    return "on" if isinstance(event, (LaunchMark, ModelInput, SavedTensor)) else None
-
+_PRINTED = (LaunchMark, ModelInput, SavedTensor)
 
 _TABLE = (
-    _Row("AOTI_RUNTIME_CHECK_INPUTS", "run", _checked_inputs),
-    _Row("TORCHINDUCTOR_NAN_ASSERTS", "compile", _nothing),
-    _Row("PYTORCH_NO_CUDA_MEMORY_CACHING", "run", _nothing),
-    _Row("CUDA_LAUNCH_BLOCKING", "run", _blocking("cuda")),
-    _Row("AMD_SERIALIZE_KERNEL", "run", _blocking("hip")),
-    _Row("HIP_LAUNCH_BLOCKING", "run", _nothing),
-    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _printer),
-    _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile", _nothing),
-    _Row("TORCH_LOGS", "run", _nothing),
-    _Row("TORCH_TRACE", "run", _nothing),
-    _Row("TORCH_SHOW_CPP_STACKTRACES", "run", _cpp_stacktraces),
-    _Row("TORCH_SYMBOLIZE_MODE", "run", _nothing),
-    _Row("INDUCTOR_PROVENANCE", "compile", _nothing),
-    _Row("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "compile", _nothing),
-    _Row("PYTORCH_USE_CUDA_DSA", "run", _nothing),
+    _Row("AOTI_RUNTIME_CHECK_INPUTS", "run", (InputCheck,), _checked_inputs),
+    _Row("TORCHINDUCTOR_NAN_ASSERTS", "compile"),
+    _Row("PYTORCH_NO_CUDA_MEMORY_CACHING", "run"),
+    _Row("CUDA_LAUNCH_BLOCKING", "run", (GpuError,), _blocking("cuda")),
+    _Row("AMD_SERIALIZE_KERNEL", "run", (GpuError,), _blocking("hip")),
+    _Row("HIP_LAUNCH_BLOCKING", "run"),
+    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _PRINTED),
+    _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile"),
+    _Row("TORCH_LOGS", "run"),
+    _Row("TORCH_TRACE", "run"),
+    _Row("TORCH_SHOW_CPP_STACKTRACES", "run", (CppStack,), _cpp_stacktraces),
+    _Row("TORCH_SYMBOLIZE_MODE", "run"),
+    _Row("INDUCTOR_PROVENANCE", "compile"),
+    _Row("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "compile"),
+    _Row("PYTORCH_USE_CUDA_DSA", "run"),
 )
 _OFF_VALUES = ("", "0", "false", "False")
 # torch 2.13: the caching allocator looks whether it is set at all; the input checks of the
 # generated code are off only where the first character is 0
 _ON_WHEN_SET = ("PYTORCH_NO_CUDA_MEMORY_CACHING",)
 _ON_WHEN_EMPTY = ("AOTI_RUNTIME_CHECK_INPUTS",)
-#: the types of events that tell of flags
-_TELLING = frozenset(
-    {CppStack, FlagSeen, GpuError, InputCheck, LaunchMark, ModelInput, SavedTensor}
-)
+_ROWS: dict[type[Event], tuple[_Row, ...]] = {
+    kind: tuple(row for row in _TABLE if kind in row.told_by)
+    for kind in (CppStack, GpuError, InputCheck, *_PRINTED)
+}
 _BLOCKING_FLAGS = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
 
 
@@ -96,15 +91,12 @@ def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
     inferred: dict[str, Flag] = {}
     effects = {row.name: row.takes_effect for row in _TABLE}
     for event in events:
-        if type(event) not in _TELLING:
-            continue
         if isinstance(event, FlagSeen) and event.name in effects:
             flag = _flag(event.name, effects[event.name], _set_to(event), event)
             set_by_hand.setdefault(event.name, flag)
-            continue
-        for row in _TABLE:
-            if told := row.tells(event):
-                inferred.setdefault(row.name, _flag(row.name, row.takes_effect, told, event))
+        for row in _ROWS.get(type(event), ()):
+            if row.name not in inferred and (told := row.tells(event)):
+                inferred[row.name] = _flag(row.name, row.takes_effect, told, event)
     return tuple(
         set_by_hand.get(row.name)
         or inferred.get(row.name)

@@ -9,7 +9,7 @@ are folded as they are found.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 import hyperscan
@@ -22,8 +22,8 @@ from aoti_logscan.prefix import Prefix
 WINDOW = 1 << 20
 #: bytes kept before the place where work goes on, for parsers that look back
 LOOK_BEHIND = 64 << 10
-#: events kept of one source; what is beyond is counted
-MAX_EVENTS = 200_000
+#: events of one type kept of one source; what is beyond is counted
+MAX_EVENTS = 100_000
 #: characters of a record's own text that are kept
 MAX_TEXT = 2_000
 #: characters of payloads (generated code) that are kept of one source
@@ -43,14 +43,15 @@ _MAX_PROBLEMS = 50
 class Draft(NamedTuple):
     """A record as a parser read it: the event's type and fields, and where it stands.
 
-    `start` and `end` are positions in the window. Records with equal `fold` become one event;
-    `member` is what they are told apart by, counted in `distinct`. Hits of the same parser before
-    `taken` belong to this record (None: before `end`); where writers interleave, another record
-    may begin inside this one.
+    `start` and `end` are positions in the window. `fields` may be a function that reads them when
+    the event is made, since many a record is only counted. Records with equal `fold` become one
+    event; `member` is what they are told apart by, counted in `distinct`. Hits of the same parser
+    before `taken` belong to this record (None: before `end`); where writers interleave, another
+    record may begin inside this one.
     """
 
     kind: type[Event]
-    fields: dict[str, Any]
+    fields: dict[str, Any] | Callable[[], dict[str, Any]]
     start: int
     end: int
     text: bytes
@@ -218,11 +219,9 @@ class _Run:
         self._closed = 0
         self._closer: Owner | None = None
         self._folds: dict[tuple[Any, ...], _Seen] = {}
-        self._first: list[Event | _Seen] = []
-        self._rest: deque[Event | _Seen] = deque(maxlen=max(1, MAX_EVENTS - MAX_EVENTS // 2))
+        self._kept: dict[type[Event], _Kept] = {}
         self._records: dict[str, int] = {}
         self._problems: list[Trouble] = []
-        self._not_kept = 0
         self._not_listed = 0
 
     def work(self, hits: Iterable[tuple[int, int, int]], resume: int, longest: int) -> int:
@@ -275,20 +274,16 @@ class _Run:
 
     def result(self) -> Scanned:
         """Everything that was found."""
-        if self._not_kept:
-            self.trouble(
-                None,
-                f"{self._not_kept} records in the middle were counted but not kept"
-                f" (of {MAX_EVENTS + self._not_kept})",
-            )
+        for kind, kept in self._kept.items():
+            if kept.passed_over:
+                tag = kind.__struct_config__.tag
+                what = f"{kept.passed_over} {tag} records in the middle were counted but not kept"
+                self.trouble(None, what)
         problems = list(self._problems)
         if self._not_listed:
             problems.append(Trouble(None, f"{self._not_listed} further problems are not listed"))
         return Scanned(
-            tuple(
-                one if isinstance(one, Event) else one.event(self._name)
-                for one in (*self._first, *self._rest)
-            ),
+            self._events(),
             self._window.base + self._window.size,
             self._records,
             tuple(problems),
@@ -327,7 +322,9 @@ class _Run:
 
     def _bounded(self, draft: Draft) -> Draft:
         """The draft without its payload where the source has had its share of memory."""
-        size = len(draft.fields.get("text", ""))
+        fields = draft.fields
+        assert isinstance(fields, dict)
+        size = len(fields["text"])
         if self._kept_text + size <= MAX_KEPT_TEXT:
             self._kept_text += size
             return draft
@@ -335,7 +332,7 @@ class _Run:
             self._kept_text = MAX_KEPT_TEXT
             what = f"payloads beyond the first {MAX_KEPT_TEXT >> 20} MiB were not kept"
             self.trouble(self._window.line_number(draft.start), what)
-        return draft._replace(fields={**draft.fields, "text": ""})
+        return draft._replace(fields={**fields, "text": ""})
 
     def _add(self, draft: Draft) -> None:
         line = self._window.line_number(draft.start)
@@ -348,26 +345,47 @@ class _Run:
                 return
             if len(self._folds) >= _OPEN_FOLDS:
                 del self._folds[next(iter(self._folds))]
-        if "text" in draft.fields:
+        if isinstance(draft.fields, dict) and "text" in draft.fields:
             draft = self._bounded(draft)
         seen = _Seen(draft, line, offset, self._window.base)
-        if draft.fold is None:
-            self._keep(seen.event(self._name))
-        else:
-            self._keep(seen)
+        self._kept.setdefault(draft.kind, _Kept()).add(seen, self._name)
+        if draft.fold is not None:
             self._folds[key] = seen
 
-    def _keep(self, event: Event | _Seen) -> None:
-        """Hold the first half of what is kept, and of the rest the last."""
+    def _events(self) -> tuple[Event, ...]:
+        """What is kept of every kind, in the order of the bytes."""
+        found = [event for kept in self._kept.values() for event in kept.events(self._name)]
+        found.sort(key=lambda event: event.place.offset)
+        return tuple(found)
+
+
+class _Kept:
+    """What is kept of one type of event: the first half, and of the rest the last.
+
+    Each type has its own share, so that a flood of marks pushes no failure out.
+    """
+
+    def __init__(self) -> None:
+        self._first: list[Event | _Seen] = []
+        self._rest: deque[_Seen] = deque()
+        self.passed_over = 0
+
+    def add(self, seen: _Seen, source: str) -> None:
+        """Hold a record, or what it pushes out in the middle is passed over."""
         if len(self._first) < MAX_EVENTS // 2:
-            self._first.append(event)
+            self._first.append(seen if seen.draft.fold else seen.event(source))
             return
-        if len(self._rest) == self._rest.maxlen:
-            self._not_kept += 1
-            pushed_out = self._rest[0]
-            if isinstance(pushed_out, _Seen):
-                pushed_out.kept = False
-        self._rest.append(event)
+        self._rest.append(seen)
+        if len(self._rest) > max(1, MAX_EVENTS - MAX_EVENTS // 2):
+            self._rest.popleft().kept = False
+            self.passed_over += 1
+
+    def events(self, source: str) -> Iterator[Event]:
+        """The events, made one by one; what they are made from is let go."""
+        for one in self._first:
+            yield one if isinstance(one, Event) else one.event(source)
+        while self._rest:
+            yield self._rest.popleft().event(source)
 
 
 class _Seen:
@@ -396,8 +414,9 @@ class _Seen:
 
     def event(self, source: str) -> Event:
         prefix = self.draft.prefix
+        fields = self.draft.fields
         return self.draft.kind(
-            **self.draft.fields,
+            **(fields if isinstance(fields, dict) else fields()),
             place=_place(source, self.line, self.offset, self.draft.text),
             end=self.end,
             rank=prefix.rank,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 from aoti_logscan.events import (
@@ -50,43 +49,56 @@ Stage = Literal["load", "constants", "run"]
 
 
 class Situation:
-    """An event in its surroundings; `order` sorts as the run went, as far as is known.
+    """An event in its surroundings; `rank` is the best that is known of it.
 
-    `timed` is True where the order rests on a wall time, `rank` the best that is known. What
-    stands around the event is looked up when it is asked for.
+    What stands around the event is looked up when it is asked for.
     """
+
+    __slots__ = ("_around", "_source", "_stamp", "event", "rank")
 
     def __init__(
         self,
         event: Event,
-        order: tuple[int, str, int, int],
+        stamp: str | None,
+        source: int,
         rank: int | None,
         around: _Surroundings,
     ) -> None:
         self.event = event
-        self.order = order
-        self.timed = order[0] == 0
+        self._stamp = stamp
+        self._source = source
         self.rank = rank
         self._around = around
 
-    @cached_property
+    @property
+    def order(self) -> tuple[int, str, int, int]:
+        """Sorts as the run went: by wall time where there is one, then by source and position."""
+        stamp = self._stamp
+        return (0 if stamp else 1, stamp or "", self._source, self.event.place.offset)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the order rests on a wall time."""
+        return self._stamp is not None
+
+    @property
     def traceback(self) -> PythonException | None:
         """The traceback that the event stands in."""
         return self._around.traceback_at(self.event.place.offset)
 
-    @cached_property
+    @property
     def retold_by(self) -> list[PythonException]:
         """The tracebacks that one of the event's records stands in."""
         offsets = (self.event.place.offset, *self.event.repeats)
         found = (self._around.traceback_at(offset) for offset in offsets)
         return [traceback for traceback in found if traceback is not None]
 
-    @cached_property
+    @property
     def stack(self) -> CppStack | None:
         """The C++ stack below the event."""
         return self._around.stack(self.event)
 
-    @cached_property
+    @property
     def shim(self) -> ShimFailure | None:
         """The shim call whose failure was told with the event."""
         return self._around.shim(self.event)
@@ -249,8 +261,7 @@ def _of_source(
         rank = event.rank
         if rank is None and event.process is not None:
             rank = ranks.get(event.process)
-        order = (0 if stamp else 1, stamp or "", index, event.place.offset)
-        found.append(Situation(event, order, named if rank is None else rank, around))
+        found.append(Situation(event, stamp, index, named if rank is None else rank, around))
     return found
 
 

@@ -256,7 +256,7 @@ def test_first_and_last_of_too_many_events_are_kept(monkeypatch: pytest.MonkeyPa
     assert _messages(scanned) == ["a", "d"]
     assert scanned.events[0].count == 2
     assert scanned.records == {"notes": 5}
-    what = "2 records in the middle were counted but not kept (of 4)"
+    what = "2 error-text records in the middle were counted but not kept"
     assert scanned.problems == (Trouble(None, what),)
 
 

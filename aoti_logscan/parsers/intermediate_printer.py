@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from aoti_logscan.events import Event, LaunchMark, ModelInput, SavedTensor, Values
 from aoti_logscan.lines import Hit, IncompleteError, strip_head
-from aoti_logscan.prefix import read_prefix
+from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.prefix import NOTHING, read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "intermediate_printer"
@@ -61,10 +64,23 @@ _SAVED = re.compile(
 # the block below a head, from the first statistic on; the values before it are skipped
 _BLOCK = re.compile(
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
-    rb"Number of elements: {1,2}(?P<numel>\d+)\n"
-    rb"(?P<rest>(?:[A-Z][\w ]{2,20}: {1,2}[^\n]*\n){0,12})"
+    rb"(?P<told>Number of elements: {1,2}\d+\n(?:[A-Z][\w ]{2,20}: {1,2}[^\n]*\n){0,12})"
 )
-_STATISTIC = re.compile(rb"^(?P<name>[A-Z][\w ]{2,20}): {1,2}(?P<value>.*)$", re.MULTILINE)
+# one mark of an unprefixed dump, whole: a name, or a head with its block, and blank lines
+_MARK = re.compile(
+    rb"(?P<head>\[ (?P<phase>before|after)_launch: (?P<named>[^\s\[\]]{1,1000}) \])\r?\n"
+    rb"|(?P<header>\[  (?:(?P<launch>before|after)_launch - (?P<kernel>[^\s\[\]]{1,1000}) - "
+    rb"(?P<argument>[^\[\]\n]{1,1000}?)|aoti_model_inputs - (?P<input>[^\[\]\n]{1,1000}?))  \]:)"
+    rb"\r?\n"
+    rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
+    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:[A-Z][\w ]{2,20}: {1,2}[^\n]*\n){0,12})"
+    rb"(?:\r?\n)?"
+)
+_STATISTIC = re.compile(
+    rb"^(?P<name>Number of elements|Dtype|Mean|Min|Max|Device|Size|Stride)(?: value)?: {1,2}"
+    rb"(?P<value>.*)$",
+    re.MULTILINE,
+)
 _INTEGERS = re.compile(rb"-?\d+")
 _DTYPES = {
     "long int": "int64",
@@ -82,17 +98,59 @@ _DTYPES = {
 #: bytes below a head in which its statistics stand (at most 64 values of a wide type are printed)
 _BLOCK_BYTES = 16 << 10
 _BLOCK_LINES = 100
+#: bytes of a head from its anchor on
+_HEAD_BYTES = 2200
 _NEEDS_CLEANING = (bytearray(b"\x1b"), bytearray(b"\r"))
 
 
 def parse(hit: Hit) -> Parsed:
-    """One draft for the mark at this hit; nothing where it is the code that prints it."""
+    """The drafts of the mark at this hit and of those that follow it line by line.
+
+    Nothing where it is the code that prints a mark.
+    """
+    return _run(hit) or _single(hit)
+
+
+def _run(hit: Hit) -> list[Draft]:
+    """Marks of an unprefixed dump, one right below the other, read without a look at each line."""
+    window = hit.window
+    buffer, size = window.buffer, window.size
+    position = buffer.rfind(b"\n", 0, hit.start) + 1
+    if position == 0 and window.base > 0:
+        return []
+    drafts: list[Draft] = []
+    while window.final or size - position >= _BLOCK_BYTES:
+        match = _MARK.match(buffer, position, size)
+        if match is None:
+            break
+        drafts.append(_in_run(match))
+        position = match.end()
+    return drafts
+
+
+def _in_run(match: re.Match[bytes]) -> Draft:
+    told = bytes(match["told"]) if match["told"] is not None else None
+    kind: type[Event] = LaunchMark
+    if match["input"] is not None:
+        kind, fields = ModelInput, partial(_input_fields, bytes(match["input"]), told)
+    elif match["named"] is not None:
+        fields = partial(_mark_fields, bytes(match["phase"]), bytes(match["named"]), 3, None, None)
+    else:
+        kernel, argument = bytes(match["kernel"]), bytes(match["argument"])
+        fields = partial(_mark_fields, bytes(match["launch"]), kernel, 2, argument, told)
+    head = bytes(match["head"] or match["header"])
+    end = match.end() - 1 if told is None else match.end("told")
+    return Draft(kind, fields, match.start(), end, head, NOTHING, taken=match.end())
+
+
+def _single(hit: Hit) -> Parsed:
+    """One draft for the mark at this hit, whatever stands around it."""
     text, column = hit.line.text, hit.column
     before = max(0, column - 9)
-    if (match := _NAMED.search(text, before)) and match.start() == column - 1:
+    if text[column - 1 : column] == b"[" and (match := _NAMED.match(text, column - 1)):
         return _mark(hit, match, 3, None) if _is_printed(text, match) else ()
-    for pattern in (_NUMBER, _TENSOR, _INPUT, _PYTHON):
-        match = pattern.search(text, before)
+    for pattern in (_TENSOR, _NUMBER, _INPUT, _PYTHON):
+        match = pattern.search(text, before, column + _HEAD_BYTES)
         if match and match.start() <= column:
             return _detailed(hit, pattern, match)
     return _saved(hit)
@@ -106,71 +164,81 @@ def _detailed(hit: Hit, pattern: re.Pattern[bytes], match: re.Match[bytes]) -> P
     if not _is_printed(hit.line.text, match):
         return ()
     if pattern is _NUMBER:
-        number = float(match["number"])
-        told = Values(numel=1, min=number, max=number, mean=number, nan=False, inf=False)
-        return _mark(hit, match, 2, told)
-    values, end = _values(hit, hit.line.text[: match.start()])
+        return _mark(hit, match, 2, match["number"])
+    told, end = _told(hit, hit.line.text[: match.start()])
     if pattern is _INPUT:
-        name = match["argument"].decode("utf-8", "replace")
-        return (_draft(hit, ModelInput, {"name": name, "values": values}, match, end),)
-    return _mark(hit, match, 2, values, end)
+        fields = partial(_input_fields, match["argument"], told)
+        return (_draft(hit, ModelInput, fields, match, end),)
+    return _mark(hit, match, 2, told, end)
 
 
 def _mark(
     hit: Hit,
     match: re.Match[bytes],
     level: Literal[2, 3],
-    values: Values | None,
+    told: bytes | None,
     end: int | None = None,
 ) -> Parsed:
-    argument = match.groupdict().get("argument")
-    fields = {
-        "phase": match["phase"].decode(),
-        "kernel": match["kernel"].decode("utf-8", "replace"),
-        "level": level,
-        "argument": argument.decode("utf-8", "replace").strip() if argument else None,
-        "values": values,
-    }
+    argument = match["argument"] if level == 2 else None
+    fields = partial(_mark_fields, match["phase"], match["kernel"], level, argument, told)
     return (_draft(hit, LaunchMark, fields, match, end),)
+
+
+def _mark_fields(
+    phase: bytes, kernel: bytes, level: int, argument: bytes | None, told: bytes | None
+) -> dict[str, Any]:
+    return {
+        "phase": _word(phase),
+        "kernel": _word(kernel),
+        "level": level,
+        "argument": _word(argument),
+        "values": None if told is None else _statistics(told),
+    }
+
+
+def _input_fields(argument: bytes, told: bytes | None) -> dict[str, Any]:
+    return {"name": _word(argument), "values": None if told is None else _statistics(told)}
 
 
 def _saved(hit: Hit) -> Parsed:
     match = _SAVED.search(hit.line.text, hit.column)
     if match is None:
         return ()
-    fields = {
-        "path": match["path"].decode("utf-8", "replace"),
-        "phase": match["phase"].decode(),
-        "names": match["names"].decode("utf-8", "replace"),
-    }
+    fields = {name: _word(match[name]) for name in ("path", "phase", "names")}
     return (_draft(hit, SavedTensor, fields, match, None),)
 
 
 def _draft(
-    hit: Hit, kind: type[Event], fields: dict[str, Any], match: re.Match[bytes], end: int | None
+    hit: Hit,
+    kind: type[Event],
+    fields: dict[str, Any] | Callable[[], dict[str, Any]],
+    match: re.Match[bytes],
+    end: int | None,
 ) -> Draft:
+    line = hit.line
     return Draft(
         kind=kind,
         fields=fields,
-        start=hit.line.start,
-        end=hit.line.end if end is None else end,
+        start=line.start,
+        end=line.end if end is None else end,
         taken=hit.end if end is None else end,
         text=match[0],
-        prefix=read_prefix(hit.line.text[: match.start()]),
+        prefix=read_prefix(hit.head(match.start())),
     )
 
 
-def _values(hit: Hit, head: bytes) -> tuple[Values | None, int]:
+def _told(hit: Hit, head: bytes) -> tuple[bytes | None, int]:
     """The statistics below a head, and where they end; None where the block is cut off."""
-    window, start = hit.window, hit.line.next
+    window, line = hit.window, hit.line
+    start = line.next
     if not window.final and window.size - start < _BLOCK_BYTES:
         raise IncompleteError
-    if head or hit.line.escaped or window.buffer[start : start + 1] in _NEEDS_CLEANING:
+    if head or line.escaped or window.buffer[start : start + 1] in _NEEDS_CLEANING:
         block, end = _stripped(hit, head)
         match = _BLOCK.match(block)
-        return (_statistics(match), end) if match else (None, hit.line.end)
+        return (match["told"], end) if match else (None, line.end)
     match = _BLOCK.match(window.buffer, start, min(window.size, start + _BLOCK_BYTES))
-    return (_statistics(match), match.end()) if match else (None, hit.line.end)
+    return (bytes(match["told"]), match.end()) if match else (None, line.end)
 
 
 def _stripped(hit: Hit, head: bytes) -> tuple[bytes, int]:
@@ -187,26 +255,23 @@ def _stripped(hit: Hit, head: bytes) -> tuple[bytes, int]:
     return b"".join(lines), end
 
 
-def _statistics(match: re.Match[bytes]) -> Values:
-    told = {found["name"]: found["value"] for found in _STATISTIC.finditer(match["rest"])}
-    numbers = [
-        _number(told.get(python) or told.get(cpp))
-        for python, cpp in (
-            (b"Min", b"Min value"),
-            (b"Max", b"Max value"),
-            (b"Mean", b"Mean value"),
-        )
-    ]
+def _statistics(told: bytes) -> Values:
+    """The values of a block; of a plain number (`12`) those of a tensor of one element."""
+    if told.lstrip(b"-").isdigit():
+        number = float(told)
+        return Values(numel=1, min=number, max=number, mean=number, nan=False, inf=False)
+    found = {match["name"]: match["value"] for match in _STATISTIC.finditer(told)}
+    numbers = [_number(found.get(name)) for name in (b"Min", b"Max", b"Mean")]
     printed = [number for number in numbers if number is not None]
     least, most, mean = (
         number if number is not None and math.isfinite(number) else None for number in numbers
     )
     return Values(
-        dtype=_dtype(told.get(b"Dtype")),
-        device=_word(told.get(b"Device")),
-        size=_integers(told.get(b"Size")),
-        stride=_integers(told.get(b"Stride")),
-        numel=int(match["numel"][:18]),
+        dtype=_dtype(found.get(b"Dtype")),
+        device=_word(found.get(b"Device")),
+        size=_integers(found.get(b"Size")),
+        stride=_integers(found.get(b"Stride")),
+        numel=integer(found[b"Number of elements"]),
         min=least,
         max=most,
         mean=mean,
@@ -222,16 +287,20 @@ def _number(raw: bytes | None) -> float | None:
         return None
 
 
+@lru_cache(4096)
 def _word(raw: bytes | None) -> str | None:
+    """The text of a name; names repeat, so each is made once."""
     return raw.decode("utf-8", "replace").strip() if raw else None
 
 
+@lru_cache(64)
 def _dtype(raw: bytes | None) -> str | None:
     """`int64` for `long int`; other names are torch's own."""
     name = _word(raw)
     return None if name is None else _DTYPES.get(name, name.removeprefix("torch."))
 
 
+@lru_cache(4096)
 def _integers(raw: bytes | None) -> tuple[int, ...] | None:
     if raw is None:
         return None
