@@ -102,6 +102,21 @@ class InputCheck(Event, frozen=True, kw_only=True, tag="input-check"):
     op: str | None = None
 
 
+class IndexCheck(Event, frozen=True, kw_only=True, tag="index-check"):
+    """An index check of generated CPU code failed; bounds as printed (`10L`).
+
+    `function`, `file` and `line` are None where only the stack below tells them; the literal
+    `kernel` of JIT code is no name.
+    """
+
+    function: str | None
+    file: str | None
+    line: int | None
+    index: str
+    lower: str | None
+    upper: str | None
+
+
 class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
     """The runtime, the driver or Triton reported an error of the GPU.
 
@@ -174,6 +189,33 @@ class ErrorText(Event, frozen=True, kw_only=True, tag="error-text"):
 
     channel: Literal["error-line", "shim-log", "shim-boundary", "what"]
     message: str
+
+
+class LoadError(Event, frozen=True, kw_only=True, tag="load-error"):
+    """A package or a shared library could not be loaded.
+
+    `file` is the library or package that the text names; `said` the text from its own words on.
+    """
+
+    reason: Literal[
+        "not-found", "corrupt", "undefined-symbol", "abi", "machine", "no-model", "other"
+    ]
+    file: str | None
+    symbol: str | None
+    said: str
+
+
+class BadValue(Event, frozen=True, kw_only=True, tag="bad-value"):
+    """A NaN or an infinity where there should be none.
+
+    `told_by`: `check` (an assertion of a graph input), `printer` (printed values: `tensor` is bad
+    after the launch of `kernel`, whose inputs were good) or `input` (a graph input as printed).
+    """
+
+    tensor: str
+    kernel: str | None
+    kind: Literal["nan", "inf"]
+    told_by: Literal["check", "printer", "input"]
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -368,6 +410,9 @@ class SavedTensor(Event, frozen=True, kw_only=True, tag="saved-tensor"):
 AnyEvent = (
     DeviceAssert
     | InputCheck
+    | IndexCheck
+    | LoadError
+    | BadValue
     | GpuError
     | SanitizerError
     | DeviceConflict

@@ -19,6 +19,7 @@ from aoti_logscan.events import (
     Event,
     Frame,
     GpuError,
+    IndexCheck,
     ProcessDeath,
     PythonException,
     SanitizerError,
@@ -201,6 +202,15 @@ def _in_stack(stack: CppStack, library: Library) -> tuple[str, Call | None] | No
     return None
 
 
+def _by_index_check(scene: _Scene) -> Iterator[Kernel]:
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, IndexCheck) and event.function:
+            why = "the failed check names its function"
+            yield _kernel(situation, event.function, "sure", "stack-frame", why)
+            return
+
+
 def _by_api_call(scene: _Scene) -> Iterator[Kernel]:
     for situation in scene.situations:
         event = situation.event
@@ -287,6 +297,7 @@ _FINDERS: tuple[Callable[[_Scene], Iterator[Kernel]], ...] = (
     _by_sanitizer,
     _by_assertion,
     _by_stack_frame,
+    _by_index_check,
     _by_api_call,
     _by_traceback,
     _by_printer,

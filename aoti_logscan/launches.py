@@ -1,4 +1,4 @@
-"""Printer marks to launches: which kernels ran, in order, and which never came back.
+"""Printer marks to launches: which kernels ran, which never came back, where a NaN was born.
 
 Marks carry no rank, process or time of their own, so launches are told apart by what their lines'
 prefixes say, else by their source. Only the order within one stream of marks is known.
@@ -7,9 +7,12 @@ prefixes say, else by their source. Only the order within one stream of marks is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Literal
 
-from aoti_logscan.events import LaunchMark
+import msgspec
+
+from aoti_logscan.events import BadValue, LaunchMark, ModelInput
+from aoti_logscan.report import Argument
 from aoti_logscan.timeline import Situation
 
 #: launches that may be open at once in a stream where writers interleave
@@ -19,7 +22,8 @@ _OPEN = 64
 class Launch:
     """One launch of a kernel; `index` counts launches of its stream from 0.
 
-    `open` is True where no mark tells that the launch came back. `marks` are in printed order.
+    `open` is True where no mark tells that the launch came back. `marks` are in printed order, and
+    `situations` are theirs.
     """
 
     def __init__(self, first: Situation, mark: LaunchMark, index: int) -> None:
@@ -28,6 +32,7 @@ class Launch:
         self.index = index
         self.open = mark.phase == "before"
         self.marks = [mark]
+        self.situations = [first]
 
     def takes(self, mark: LaunchMark) -> bool:
         """Whether a mark belongs to this launch: the same kernel, and nothing printed twice."""
@@ -37,9 +42,10 @@ class Launch:
             return True
         return self.open and not any(known.argument == mark.argument for known in self.marks)
 
-    def add(self, mark: LaunchMark) -> None:
+    def add(self, situation: Situation, mark: LaunchMark) -> None:
         """Take a mark in."""
         self.marks.append(mark)
+        self.situations.append(situation)
         self.open = self.open and mark.phase == "before"
 
     @property
@@ -47,15 +53,17 @@ class Launch:
         """The mark printed last."""
         return self.marks[-1]
 
-    def arguments(self) -> tuple[dict[str, Any], ...]:
+    def arguments(self) -> tuple[Argument, ...]:
         """What was printed of each argument, in printed order."""
-        return tuple(_argument(mark) for mark in self.marks if mark.argument is not None)
-
-
-def _argument(mark: LaunchMark) -> dict[str, Any]:
-    values = mark.values
-    told = {name: getattr(values, name) for name in values.__struct_fields__} if values else {}
-    return {"name": mark.argument, "phase": mark.phase, **told}
+        return tuple(
+            Argument(
+                name=mark.argument,
+                phase=mark.phase,
+                **(msgspec.structs.asdict(mark.values) if mark.values else {}),
+            )
+            for mark in self.marks
+            if mark.argument is not None
+        )
 
 
 def launches(situations: Iterable[Situation]) -> list[Launch]:
@@ -83,7 +91,7 @@ class _Stream:
         """The launch that the mark begins; None where it belongs to a known one."""
         for launch in reversed(self._recent):
             if launch.takes(mark):
-                launch.add(mark)
+                launch.add(situation, mark)
                 return None
         launch = Launch(situation, mark, self._count)
         self._count += 1
@@ -96,3 +104,57 @@ class _Stream:
 def last_launch(found: Sequence[Launch]) -> Launch | None:
     """The launch that was marked last; None where nothing is."""
     return max(found, key=lambda launch: launch.last_mark.place.offset, default=None)
+
+
+def bad_values(situations: Sequence[Situation]) -> list[Situation]:
+    """Where a NaN first came in, for each stream of marks: a graph input, or a kernel's output.
+
+    A kernel is named when a tensor is bad after its launch and none of its arguments was known to
+    be bad before. A `before` value alone proves nothing: of an output buffer it is uninitialised
+    memory. Infinities are legal (masks are made of them) and are left out.
+    """
+    streams: dict[tuple[str, int | None, str | None], set[str]] = {}
+    found: dict[tuple[str, int | None, str | None], Situation] = {}
+    for situation in situations:
+        event = situation.event
+        if isinstance(event, ModelInput):
+            key = (event.place.source, event.rank, event.process)
+            if event.values is not None and event.values.nan:
+                streams.setdefault(key, set()).add(event.name)
+                found.setdefault(key, _born(situation, event.name, None, "input"))
+    for launch in launches(situations):
+        mark = launch.marks[0]
+        key = (mark.place.source, mark.rank, mark.process)
+        bad = streams.setdefault(key, set())
+        names = {one.argument for one in launch.marks if one.argument is not None}
+        outputs = [one for one in launch.marks if one.phase == "after" and _is_nan(one)]
+        if outputs and not names & bad:
+            born = outputs[0]
+            at = launch.situations[launch.marks.index(born)]
+            found.setdefault(key, _born(at, str(born.argument), launch.kernel, "printer"))
+        after = {one.argument for one in launch.marks if one.phase == "after"}
+        bad -= {str(name) for name in after}
+        bad |= {str(one.argument) for one in outputs}
+    return list(found.values())
+
+
+def _is_nan(mark: LaunchMark) -> bool:
+    return mark.values is not None and bool(mark.values.nan)
+
+
+def _born(
+    situation: Situation, tensor: str, kernel: str | None, told_by: Literal["printer", "input"]
+) -> Situation:
+    event = situation.event
+    bad = BadValue(
+        place=event.place,
+        end=event.end,
+        rank=event.rank,
+        process=event.process,
+        time=event.time,
+        tensor=tensor,
+        kernel=kernel,
+        kind="nan",
+        told_by=told_by,
+    )
+    return situation.with_event(bad)

@@ -17,7 +17,7 @@ from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion
 from aoti_logscan.last_kernel import last_kernel
-from aoti_logscan.launches import launches
+from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.pattern import Next, Pattern, folder_of_patterns, read_patterns
 from aoti_logscan.report import (
@@ -198,7 +198,8 @@ def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
     library = evidence.library
     states = advice.flags(evidence.events)
     blocking = advice.launches_block(states)
-    routed = Router(patterns, library, blocking).route(evidence.situations)
+    around = [*evidence.situations, *bad_values(evidence.situations)]
+    routed = Router(patterns, library, blocking).route(around)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),

@@ -65,6 +65,23 @@ class Call(msgspec.Struct, frozen=True):
     text: str
 
 
+class Argument(msgspec.Struct, frozen=True, kw_only=True):
+    """What was printed of one argument of a launch, before or after it; None is not printed."""
+
+    name: str
+    phase: Literal["before", "after"]
+    dtype: str | None = None
+    device: str | None = None
+    size: tuple[int, ...] | None = None
+    stride: tuple[int, ...] | None = None
+    numel: int | None = None
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    nan: bool | None = None
+    inf: bool | None = None
+
+
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     """The last kernel launched, as far as the evidence goes."""
 
@@ -76,7 +93,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     launch_index: int | None = None
     rank: int | None = None
     evidence: Evidence | None = None
-    arguments: tuple[dict[str, Any], ...] = ()
+    arguments: tuple[Argument, ...] = ()
     call: Call | None = None
     producers: tuple[dict[str, Any], ...] = ()
     source_nodes: tuple[str, ...] = ()
@@ -96,7 +113,7 @@ class LaunchReport(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | None
     source: str
     line: int
-    arguments: tuple[dict[str, Any], ...] = ()
+    arguments: tuple[Argument, ...] = ()
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):

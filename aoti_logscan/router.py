@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aoti_logscan.artifacts.library import Library
-from aoti_logscan.events import InputCheck, PythonException
+from aoti_logscan.events import ErrorText, InputCheck, PythonException
 from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, Test, conditions, extract
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
 from aoti_logscan.timeline import Situation
@@ -98,8 +98,17 @@ class Router:
             if not isinstance(situation.event, PythonException)
             for traceback in situation.retold_by
         }
+        places = {
+            (situation.event.place.source, situation.event.place.line)
+            for situation, _ in claimed
+            if not isinstance(situation.event, ErrorText)
+        }
         for situation, pattern in claimed:
-            if id(situation.event) not in told:
+            event = situation.event
+            retold = isinstance(event, ErrorText) and (
+                (event.place.source, event.place.line) in places
+            )
+            if id(event) not in told and not retold:
                 yield situation, pattern
 
     def _facts(self, pattern: Pattern, situation: Situation) -> dict[str, Any]:
@@ -190,7 +199,9 @@ class _Draft:
     def follows(self, other: _Draft) -> bool:
         """Whether this is a consequence of `other`, if that is the cause."""
         named = self.pattern.consequence_of
-        if other.failure_class in named or "*" in named or self.pattern.weak:
+        if other.failure_class in named or self.pattern.weak > other.pattern.weak:
+            return True
+        if "*" in named and (self.pattern.role != "cause" or self.failure_class == "undecided"):
             return True
         if other.first.order > self.first.order:
             return False

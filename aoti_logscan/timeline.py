@@ -14,7 +14,9 @@ from typing import Any, Literal
 
 from aoti_logscan.events import (
     Clock,
+    Compile,
     CppStack,
+    DeviceInformation,
     Event,
     ProcessDeath,
     PythonException,
@@ -70,6 +72,10 @@ class Situation:
         self.rank = rank
         self._around = around
 
+    def with_event(self, event: Event) -> Situation:
+        """Another event in the same surroundings, one that was worked out from this one."""
+        return Situation(event, self._stamp, self._source, self.rank, self._around)
+
     @property
     def order(self) -> tuple[int, str, int, int]:
         """Sorts as the run went: by wall time where there is one, then by source and position."""
@@ -102,6 +108,11 @@ class Situation:
     def shim(self) -> ShimFailure | None:
         """The shim call whose failure was told with the event."""
         return self._around.shim(self.event)
+
+    def capability(self, side: Literal["here", "package"]) -> str | None:
+        """The compute capability that the loader warned of, on one side."""
+        warning = self._around.capability
+        return getattr(warning, side) if warning else None
 
     @property
     def functions(self) -> list[str]:
@@ -140,8 +151,43 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
         situation.traceback.exception if situation.traceback else None
     ),
     "last_source_line": lambda situation: _last_source_line(situation.traceback),
+    "shim_function": lambda situation: situation.shim.function if situation.shim else None,
+    "raised_from": lambda situation: situation.stack.raised_from if situation.stack else None,
+    "raised_file": lambda situation: situation.stack.file if situation.stack else None,
+    "raised_line": lambda situation: situation.stack.line if situation.stack else None,
+    "capability_here": lambda situation: situation.capability("here"),
+    "capability_package": lambda situation: situation.capability("package"),
+    "is_abort": lambda situation: _is_abort(situation.event),
+    "compile_stage": lambda situation: _compile_stage(situation.event),
     "crash_frame": lambda situation: _crash_frame(situation),
 }
+
+
+def _is_abort(event: Event) -> bool | None:
+    """Whether a process ended itself, as told by others; None for signals that are no crash."""
+    if not isinstance(event, ProcessDeath) or event.signal in _NO_CRASH:
+        return None
+    return event.signal == "SIGABRT" and event.told_by != "libc"
+
+
+_NO_CRASH = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2")
+
+# the stage of a failed compilation by the words of its reason, the first that fit
+_STAGES = (
+    (re.compile(r"CppCompileError|InvalidCxxCompiler|C\+\+ compile"), "cpp-compile"),
+    (re.compile(r"LoweringException|lowering"), "lowering"),
+    (re.compile(r"CompilationError|No valid triton configs|out of resource"), "triton-compile"),
+    (re.compile(r"GuardOnDataDependent|ConstraintViolation"), "export"),
+    (re.compile(r"AOTAutograd|aot_autograd|functionaliz"), "aot-autograd"),
+    (re.compile(r"Unsupported|TorchRuntimeError|InternalTorchDynamoError|UserError"), "dynamo"),
+)
+
+
+def _compile_stage(event: Event) -> str | None:
+    if not isinstance(event, Compile):
+        return None
+    told = f"{event.fail_type} {event.fail_reason}"
+    return next((stage for words, stage in _STAGES if words.search(told)), None)
 
 
 def _last_source_line(traceback: PythonException | None) -> str | None:
@@ -301,6 +347,14 @@ class _Surroundings:
         self._stack_lines = [event.place.line for event in self._stacks]
         self._shims = [event for event in events if isinstance(event, ShimFailure)]
         self._shim_lines = [event.place.line for event in self._shims]
+        self.capability = next(
+            (
+                event
+                for event in events
+                if isinstance(event, DeviceInformation) and event.key.endswith("COMPUTE_CAPABILITY")
+            ),
+            None,
+        )
 
     def traceback_at(self, offset: int) -> PythonException | None:
         """The innermost traceback whose record holds the offset."""

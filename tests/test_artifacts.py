@@ -216,7 +216,11 @@ def test_file_that_is_no_zip_is_a_problem() -> None:
     )
 
 
-@pytest.mark.parametrize("data", [b"PK", b"PK\3\4 cut", _zip({"a.cpp": WRAPPER})[:40]])
+@pytest.mark.parametrize(
+    "data",
+    [b"PK", b"PK\3\4 cut", _zip({"a.cpp": WRAPPER})[:40]],
+    ids=["magic", "cut-head", "cut-entry"],
+)
 def test_broken_zip_is_a_problem(data: bytes) -> None:
     found = read_artifact("a.pt2", data)
     assert found.wrappers == ()

@@ -18,6 +18,7 @@ import re
 from aoti_logscan.events import ErrorText, ShimFailure
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -27,6 +28,8 @@ ANCHORS = (
     b"Exception in aoti_torch: ",
     b"Exception across libtorch C API boundary: ",
     b"The model did not finish successfully. Error: ",
+    b"Cannot find constants ",
+    b"Constant not found: ",
 )
 
 #  API call failed at /tmp/x.wrapper.cpp, line 954
@@ -39,13 +42,20 @@ _LOGGED = re.compile(
     rb"(?P<channel>Exception in aoti_torch: |Exception across libtorch C API boundary: "
     rb"|The model did not finish successfully\. Error: )(?P<message>.+)"
 )
+# Error: Cannot find constants fc1_weight in constants_map!      RuntimeError: Constant not found: x
+_CONSTANTS = re.compile(
+    rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) .+)"
+)
 
 
 def parse(hit: Hit) -> Parsed:
     """One draft for the failed call or the logged exception at this hit."""
     text = hit.line.text
     if match := _LOGGED.match(text, hit.column):
-        return (_logged(hit, match),)
+        boundary = match["channel"].startswith(b"Exception across")
+        return (_logged(hit, match, "shim-boundary" if boundary else "shim-log"),)
+    if match := _CONSTANTS.match(text, hit.column):
+        return () if is_quotation(text, match.start()) else (_logged(hit, match, "error-line"),)
     if match := _FAILED.match(text, hit.column):
         begin = max(0, match.start() - _CALL)
         called = _called(text[begin : match.start()])
@@ -67,12 +77,11 @@ def _called(text: bytes) -> tuple[int, bytes] | None:
     return None
 
 
-def _logged(hit: Hit, match: re.Match[bytes]) -> Draft:
-    boundary = match["channel"].startswith(b"Exception across")
+def _logged(hit: Hit, match: re.Match[bytes], channel: str) -> Draft:
     message = match["message"][:2000].decode("utf-8", "replace").strip()
     return Draft(
         kind=ErrorText,
-        fields={"channel": "shim-boundary" if boundary else "shim-log", "message": message},
+        fields={"channel": channel, "message": message},
         start=hit.line.start,
         end=hit.line.end,
         text=hit.line.text,

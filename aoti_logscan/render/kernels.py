@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
 from aoti_logscan.render.text import visible
-from aoti_logscan.report import LaunchReport
+from aoti_logscan.report import Argument, LaunchReport
 
 
 def render_kernels(launches: Sequence[LaunchReport]) -> str:
@@ -22,18 +20,18 @@ def _lines(launch: LaunchReport) -> Iterator[str]:
     place = f"{launch.source}:{launch.line}"
     yield visible(f"{launch.index:6}  {state}  {rank}{launch.kernel}  {place}")
     for argument in launch.arguments:
-        yield visible(f"{'':14}{argument['phase']:6}  {argument['name']}  {_values(argument)}")
+        yield visible(f"{'':14}{argument.phase:6}  {argument.name}  {_values(argument)}")
 
 
-def _values(argument: dict[str, Any]) -> str:
+def _values(argument: Argument) -> str:
     told = [
-        f"{name} {_shown(argument[name])}"
+        f"{name} {_shown(value)}"
         for name in ("dtype", "device", "size", "min", "max", "mean")
-        if argument.get(name) is not None
+        if (value := getattr(argument, name)) is not None
     ]
-    told += [name.upper() for name in ("nan", "inf") if argument.get(name)]
+    told += [name.upper() for name in ("nan", "inf") if getattr(argument, name)]
     return "  ".join(told)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
