@@ -120,6 +120,13 @@ def _flag(name: str, effect: Effect, state: State, event: Event) -> Flag:
     return Flag(name=name, state=state, takes_effect=effect, evidence=evidence)
 
 
+def blocking_is_inferred(states: Sequence[Flag], events: Iterable[Event]) -> bool:
+    """Whether only missing help lines tell that launches were blocking, nobody set the flag."""
+    on = {flag.name for flag in states if flag.name in _BLOCKING_FLAGS and flag.state == "on"}
+    set_by_hand = {event.name for event in events if isinstance(event, FlagSeen)}
+    return bool(on) and not on & set_by_hand
+
+
 def launches_block(states: Sequence[Flag]) -> bool | None:
     """Whether each launch waited for its kernel; None where nothing tells."""
     told = [flag.state for flag in states if flag.name in _BLOCKING_FLAGS]

@@ -117,7 +117,7 @@ def kernels(
     found = _opened(
         paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank, kernel=kernel)
     )
-    _write(render_launches(found) if form == "json" else render_kernels(found), None)
+    _write(render_launches(found) if form == "json" else render_kernels(found, kernel), None)
 
 
 @cli.command()

@@ -257,6 +257,7 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
     file: str | None = None
     line: int | None = None
     frames: tuple[Frame, ...] = ()
+    thread: int | None = None
 
 
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
@@ -270,6 +271,7 @@ class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     signal: str | None = None
     exception: str | None = None
     frames: tuple[Frame, ...] = ()
+    thread: int | None = None
 
 
 class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
@@ -379,15 +381,15 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
 class LaunchMark(Event, frozen=True, kw_only=True, tag="launch-mark"):
     """The intermediate value printer before or after the launch of a kernel.
 
-    `level` is the printer's: 1 saves tensors, 2 prints values, 3 prints names. `argument` is the
-    tensor or number that the mark is about, None on level 3. `saved` is the file of level 1.
+    `level` is the printer's: 2 prints values, 3 prints names. `argument` is the tensor or number
+    that the mark is about, None on level 3.
     Source: torch 2.13, _inductor/codegen/debug_utils.py and
     torch/csrc/inductor/aoti_torch/shim_common.cpp, `aoti_torch_print_tensor_handle`.
     """
 
     phase: Literal["before", "after"]
     kernel: str
-    level: Literal[1, 2, 3]
+    level: Literal[2, 3]
     argument: str | None = None
     values: Values | None = None
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.events import (
     CppStack,
@@ -43,6 +45,8 @@ _NOTHING_RAN = frozenset(
         "out-of-memory",
     }
 )
+#: evidence of where the host was, which means the kernel only if launches were blocking
+_HOST_SIDE = ("api-call", "blocking-traceback", "printer")
 _ASYNCHRONOUS = frozenset(
     {
         "illegal-memory-access",
@@ -84,16 +88,28 @@ class _Scene(NamedTuple):
 
 
 def last_kernel(
-    situations: Sequence[Situation], routed: Routed, library: Library, blocking: bool | None
+    situations: Sequence[Situation],
+    routed: Routed,
+    library: Library,
+    *,
+    blocking: bool | None,
+    inferred: bool,
 ) -> Kernel | None:
-    """The last kernel launched before the failure of the verdict; None where none is known."""
+    """The last kernel launched before the failure of the verdict; None where none is known.
+
+    `blocking` says whether launches waited for their kernels, `inferred` that only missing lines
+    tell so: then the kernel is at most likely.
+    """
     verdict, cause = routed.verdict, routed.cause
     if verdict.failure_class in _NOTHING_RAN or _is_before_the_run(routed):
         return None
     asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
     scene = _Scene(_same_process(situations, cause), library, asynchronous)
-    found = [kernel for find in _FINDERS for kernel in find(scene)]
-    return min(found, key=lambda kernel: CERTAINTIES.index(kernel.certainty), default=None)
+    found = next((kernel for find in _FINDERS for kernel in find(scene)), None)
+    if found is not None and inferred and found.found_by in _HOST_SIDE:
+        certainty = max(found.certainty, "likely", key=CERTAINTIES.index)
+        found = msgspec.structs.replace(found, certainty=certainty)
+    return found
 
 
 def _is_before_the_run(routed: Routed) -> bool:
@@ -259,7 +275,8 @@ def _in_traceback(frames: Sequence[Frame]) -> tuple[str, Frame] | None:
 def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     in_order = sorted(scene.situations, key=lambda situation: situation.order)
     found = launches(in_order)
-    last = last_launch(found)
+    home = scene.situations[0].event.place.source if scene.situations else None
+    last = last_launch(found, home)
     if last is None:
         return
     died = any(isinstance(situation.event, ProcessDeath) for situation in scene.situations)
@@ -267,7 +284,7 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     certainty, why = _printed(last.open, scene.asynchronous, died)
     yield Kernel(
         name=last.kernel,
-        certainty="possible" if several else certainty,
+        certainty="possible" if several and last.source != home else certainty,
         open=last.open,
         found_by="printer",
         why=why,

@@ -39,7 +39,9 @@ class Launch:
         if mark.kernel != self.kernel:
             return False
         if mark.phase == "after":
-            return True
+            return not any(
+                known.phase == "after" and known.argument == mark.argument for known in self.marks
+            )
         return self.open and not any(known.argument == mark.argument for known in self.marks)
 
     def add(self, situation: Situation, mark: LaunchMark) -> None:
@@ -47,6 +49,11 @@ class Launch:
         self.marks.append(mark)
         self.situations.append(situation)
         self.open = self.open and mark.phase == "before"
+
+    @property
+    def source(self) -> str:
+        """The name of the source that the marks stand in."""
+        return self.first.event.place.source
 
     @property
     def last_mark(self) -> LaunchMark:
@@ -101,9 +108,10 @@ class _Stream:
         return launch
 
 
-def last_launch(found: Sequence[Launch]) -> Launch | None:
-    """The launch that was marked last; None where nothing is."""
-    return max(found, key=lambda launch: launch.last_mark.place.offset, default=None)
+def last_launch(found: Sequence[Launch], home: str | None = None) -> Launch | None:
+    """The launch that was marked last, of the source `home` if it has any; None without marks."""
+    at_home = [launch for launch in found if launch.source == home]
+    return max(at_home or found, key=lambda launch: launch.situations[-1].order, default=None)
 
 
 def bad_values(situations: Sequence[Situation]) -> list[Situation]:

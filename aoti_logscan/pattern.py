@@ -102,9 +102,10 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     """One pattern as its file says it.
 
-    `key` are the facts by which findings of one pattern are told apart. Of two failures the one that
-    is more `weak` follows from the other: 0 for what is a cause of its own, 1 for a crash, 2 for what
-    waits for others, 3 for an abort. `consequence_of` names classes, or `*` for any.
+    `key` are the facts by which findings of one pattern are told apart. Of two failures the
+    one that is more `weak` follows from the other: 0 for what is a cause of its own, 1 for a
+    crash, 2 for what waits for others, 3 for an abort. `consequence_of` names classes, or `*`
+    for any.
     """
 
     id: str

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aoti_logscan.artifacts.library import Library
-from aoti_logscan.events import ErrorText, InputCheck, PythonException
+from aoti_logscan.events import ErrorText, Event, InputCheck, PythonException
 from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, Test, conditions, extract
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
 from aoti_logscan.timeline import Situation
@@ -103,8 +103,13 @@ class Router:
             for situation, _ in claimed
             if not isinstance(situation.event, ErrorText)
         }
+        explained = {
+            id(situation.shim) for situation, pattern in claimed if "shim_function" in pattern.where
+        }
         for situation, pattern in claimed:
             event = situation.event
+            if id(event) in explained:
+                continue
             retold = isinstance(event, ErrorText) and (
                 (event.place.source, event.place.line) in places
             )
@@ -209,6 +214,13 @@ class _Draft:
             return self.pattern.id != other.pattern.id
         return other.failure_class in _POISONING and _may_share_a_process(self, other)
 
+    def _evidence(self) -> Iterator[Evidence]:
+        """The first record of each source, and the failed shim call where it tells half of it."""
+        for situation in self.sources.values():
+            yield _evidence(situation.event)
+        if "shim_function" in self.pattern.where and self.first.shim is not None:
+            yield _evidence(self.first.shim)
+
     def finding(self) -> Finding:
         pattern = self.pattern
         known = {**self.facts, "count": self.count, "rank": self.rank}
@@ -223,7 +235,7 @@ class _Draft:
             count=self.count,
             rank=self.rank,
             process=self.process,
-            evidence=tuple(_evidence(situation) for situation in self.sources.values()),
+            evidence=tuple(self._evidence()),
             explain=fill(pattern.explain, known),
             fixes=tuple(fill(text, known) for text in pattern.fixes),
         )
@@ -234,8 +246,8 @@ def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
     return one.rank is None or other.rank is None or one.rank == other.rank
 
 
-def _evidence(situation: Situation) -> Evidence:
-    place = situation.event.place
+def _evidence(event: Event) -> Evidence:
+    place = event.place
     return Evidence(place.source, place.line, place.offset, place.text)
 
 

@@ -165,12 +165,12 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
 
 def _is_abort(event: Event) -> bool | None:
     """Whether a process ended itself, as told by others; None for signals that are no crash."""
-    if not isinstance(event, ProcessDeath) or event.signal in _NO_CRASH:
+    if not isinstance(event, ProcessDeath) or event.signal not in _CRASHES:
         return None
     return event.signal == "SIGABRT" and event.told_by != "libc"
 
 
-_NO_CRASH = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2")
+_CRASHES = (None, "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS")
 
 # the stage of a failed compilation by the words of its reason, the first that fit
 _STAGES = (
@@ -196,7 +196,7 @@ def _last_source_line(traceback: PythonException | None) -> str | None:
 
 # frames of a dead process that are neither the user's nor the model's: by function, by file
 _FOREIGN_FUNCTION = re.compile(
-    r"^(?:\?\?|<unknown|__|_?Py|_start$|main$|std::|pybind11::|c10::|at::|caffe2::"
+    r"^(?:\?\?|<unknown|\(unknown\)|__|_?Py|_start$|main$|std::|pybind11::|c10::|at::|caffe2::"
     r"|torch::(?!aot_inductor::AOTInductorModel::)|raise$|abort$|gsignal|pthread_|start_thread"
     r"|clone\d*$|vectorcall|cfunction_|method_vectorcall|slot_tp|type_call|object_vacall|run_mod$"
     r"|run_eval_code|pymain|pyrun|cuda[A-Z]|cu[A-Z]|AOTInductorModel)"
@@ -367,6 +367,11 @@ class _Surroundings:
     def stack(self, event: Event) -> CppStack | None:
         """The first stack at or below the event's line."""
         line = event.place.line
+        thread = event.thread if isinstance(event, ProcessDeath) else None
+        if thread is not None:
+            own = (stack for stack in self._stacks if stack.thread == thread)
+            if found := next(own, None):
+                return found
         at = bisect_left(self._stack_lines, line)
         if at < len(self._stacks) and self._stack_lines[at] - line <= _STACK_WITHIN:
             return self._stacks[at]

@@ -48,6 +48,7 @@ ANCHORS = (
     b"UR_RESULT_ERROR_",
     b"HSA_STATUS_ERROR_",
     b"MMU Fault: ENGINE",
+    b"out of memory. Tried to allocate ",
 )
 
 # texts of cudaGetErrorString, cuGetErrorString and hipGetErrorString that are looked for by name
@@ -100,6 +101,10 @@ _CUDA_GDB = re.compile(rb"CUDA Exception: (?P<message>[A-Z][\w -]+)")
 # 0x00007ff9ac5f8fa0 in triton_poi_fused_index_3<<<(1,12288,16),(256,1,1)>>> ()
 _FOCUS = re.compile(rb" in (?:void )?(?P<kernel>[A-Za-z_][^\n]*?)(?:<<<|\()")
 _FOCUS_LINES = 8
+# CUDA out of memory. Tried to allocate 3.75 GiB. GPU 1 has a total capacity of ...
+_MEMORY = re.compile(
+    rb"(?P<runtime>CUDA|HIP|XPU) (?P<message>out of memory\. Tried to allocate [^\n]{1,280})"
+)
 _DRIVER_NAME = re.compile(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
 _BARE = re.compile(rb"(?P<message>an illegal memory access was encountered)")
 
@@ -184,7 +189,7 @@ def _kernel(hit: Hit) -> str | None:
 
 
 def _report(text: bytes, column: int) -> _Report | None:
-    for read in (_torch, _triton, _faults, _bare):
+    for read in (_torch, _triton, _memory, _faults, _bare):
         if report := read(text, column):
             return report
     return None
@@ -208,6 +213,15 @@ def _torch(text: bytes, column: int) -> _Report | None:
         match.start(),
         match.start("message"),
     )
+
+
+def _memory(text: bytes, column: int) -> _Report | None:
+    match = _around(_MEMORY, text, column)
+    if match is None:
+        return None
+    message = match["message"].decode("utf-8", "replace").strip()
+    runtime = _RUNTIMES[match["runtime"]]
+    return _Report(runtime, message, "torch", False, match.start(), match.end())
 
 
 def _triton(text: bytes, column: int) -> _Report | None:

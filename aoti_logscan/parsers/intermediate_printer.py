@@ -57,14 +57,23 @@ _PYTHON = re.compile(
     rb"inductor: (?P<phase>before|after)_launch - (?P<kernel>\S{1,1000}) - "
     rb"(?P<argument>[^\n]{1,1000})$"
 )
+# numbers that share the line with a tensor's head
+_NUMBERS_BEFORE = re.compile(
+    rb"(?:\[  (?:before|after)_launch - [^\[\]]{1,2000}?: -?\d{1,40}  \](?:\\n)?)+$"
+)
 # aoti_torch_save_tensor_handle: Saved tensor to /x/tmp/aoti_torchbefore_launch_K_buf0_cpu.pt
 _SAVED = re.compile(
     rb"Saved tensor to (?P<path>[^\n]*?(?P<phase>before|after)_launch_(?P<names>[^/\n]+)\.pt)"
 )
+# one statistic; of complex numbers a remark and the values come in between
+_STATISTICS = (
+    rb"[A-Z][\w ]{2,20}: {1,2}[^\n]*\n"
+    rb"|\[INFO\] Aten built-in function[^\n]*\n(?:(?!Device: )[^\n]*\n){0,300}?(?=Device: )"
+)
 # the block below a head, from the first statistic on; the values before it are skipped
 _BLOCK = re.compile(
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
-    rb"(?P<told>Number of elements: {1,2}\d+\n(?:[A-Z][\w ]{2,20}: {1,2}[^\n]*\n){0,12})"
+    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:" + _STATISTICS + rb"){0,12})"
 )
 # one mark of an unprefixed dump, whole: a name, or a head with its block, and blank lines
 _MARK = re.compile(
@@ -73,7 +82,7 @@ _MARK = re.compile(
     rb"(?P<argument>[^\[\]\n]{1,1000}?)|aoti_model_inputs - (?P<input>[^\[\]\n]{1,1000}?))  \]:)"
     rb"\r?\n"
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
-    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:[A-Z][\w ]{2,20}: {1,2}[^\n]*\n){0,12})"
+    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:" + _STATISTICS + rb"){0,12})"
     rb"(?:\r?\n)?"
 )
 _STATISTIC = re.compile(
@@ -95,9 +104,12 @@ _DTYPES = {
     "c10::complex<float>": "complex64",
     "c10::complex<double>": "complex128",
 }
+# nothing behind a mark but another one, or the end of a stored line
+_ENDS_LINE = re.compile(rb"\s*(?:$|\[ |[\"'],?|\\n)")
+_SENTENCE = re.compile(rb"[a-z] $")
 #: bytes below a head in which its statistics stand (at most 64 values of a wide type are printed)
 _BLOCK_BYTES = 16 << 10
-_BLOCK_LINES = 100
+_BLOCK_LINES = 320
 #: bytes of a head from its anchor on
 _HEAD_BYTES = 2200
 _NEEDS_CLEANING = (bytearray(b"\x1b"), bytearray(b"\r"))
@@ -148,7 +160,8 @@ def _single(hit: Hit) -> Parsed:
     text, column = hit.line.text, hit.column
     before = max(0, column - 9)
     if text[column - 1 : column] == b"[" and (match := _NAMED.match(text, column - 1)):
-        return _mark(hit, match, 3, None) if _is_printed(text, match) else ()
+        whole = _ENDS_LINE.match(text, match.end()) is not None
+        return _mark(hit, match, 3, None) if whole and _is_printed(hit, match) else ()
     for pattern in (_TENSOR, _NUMBER, _INPUT, _PYTHON):
         match = pattern.search(text, before, column + _HEAD_BYTES)
         if match and match.start() <= column:
@@ -156,16 +169,20 @@ def _single(hit: Hit) -> Parsed:
     return _saved(hit)
 
 
-def _is_printed(text: bytes, match: re.Match[bytes]) -> bool:
-    return text[match.start() - 1 : match.start()] not in (b'"', b"'", b"`")
+def _is_printed(hit: Hit, match: re.Match[bytes]) -> bool:
+    """Whether no quote stands before it, but for the one that opens a stored line."""
+    before = hit.line.text[match.start() - 1 : match.start()]
+    return before not in (b'"', b"'", b"`") or hit.line.escaped
 
 
 def _detailed(hit: Hit, pattern: re.Pattern[bytes], match: re.Match[bytes]) -> Parsed:
-    if not _is_printed(hit.line.text, match):
+    if not _is_printed(hit, match):
+        return ()
+    if pattern is _PYTHON and _SENTENCE.search(hit.line.text[: match.start()]):
         return ()
     if pattern is _NUMBER:
         return _mark(hit, match, 2, match["number"])
-    told, end = _told(hit, hit.line.text[: match.start()])
+    told, end = _told(hit, _NUMBERS_BEFORE.sub(b"", hit.line.text[: match.start()]))
     if pattern is _INPUT:
         fields = partial(_input_fields, match["argument"], told)
         return (_draft(hit, ModelInput, fields, match, end),)
@@ -221,10 +238,17 @@ def _draft(
         fields=fields,
         start=line.start,
         end=line.end if end is None else end,
-        taken=hit.end if end is None else end,
+        taken=_taken(hit, match, end),
         text=match[0],
         prefix=read_prefix(hit.head(match.start())),
     )
+
+
+def _taken(hit: Hit, match: re.Match[bytes], end: int | None) -> int:
+    """Another writer's mark may stand among the lines of a prefixed block."""
+    if end is None:
+        return hit.end
+    return hit.line.end if match.start() > 0 else end
 
 
 def _told(hit: Hit, head: bytes) -> tuple[bytes | None, int]:
@@ -243,12 +267,16 @@ def _told(hit: Hit, head: bytes) -> tuple[bytes | None, int]:
 
 def _stripped(hit: Hit, head: bytes) -> tuple[bytes, int]:
     """The lines below without their prefix, and where the last of them ends."""
-    lines, end = [], hit.line.end
+    lines, end, counted = [], hit.line.end, False
     for line in hit.following(_BLOCK_LINES):
         own = strip_head(head, line.text)
         if own is None:
             continue
-        if not own.strip() or own.startswith((b"[  ", b"inductor: ")):
+        if own.startswith((b"[  ", b"inductor: ")):
+            break
+        if own.startswith(b"Number of elements: "):
+            counted = True
+        elif counted and not own.strip():
             break
         lines.append(own + b"\n")
         end = line.end
@@ -297,7 +325,9 @@ def _word(raw: bytes | None) -> str | None:
 def _dtype(raw: bytes | None) -> str | None:
     """`int64` for `long int`; other names are torch's own."""
     name = _word(raw)
-    return None if name is None else _DTYPES.get(name, name.removeprefix("torch."))
+    if name is None:
+        return None
+    return _DTYPES.get(name) or name.removeprefix("torch.").removeprefix("c10::").lower()
 
 
 @lru_cache(4096)

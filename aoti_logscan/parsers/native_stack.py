@@ -19,6 +19,7 @@ from typing import Any
 
 from aoti_logscan.events import CppStack, Event, Frame, ProcessDeath
 from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -27,18 +28,31 @@ ANCHORS = (
     b" received signal SIG",
     b"Program terminated with signal SIG",
     b" received by PID ",
+    b" received at time=",
     b"#0  ",
 )
 
 # Thread 1 "python" received signal SIGSEGV, Segmentation fault.
-_DEBUGGER = re.compile(rb"(?:received signal|terminated with signal) (?P<signal>SIG[A-Z]+)")
+_DEBUGGER = re.compile(
+    rb"(?:Thread (?P<thread>\d+)\b.*?)?(?:received signal|terminated with signal)"
+    rb" (?P<signal>SIG[A-Z]+\d*)"
+)
+# Thread 1 (Thread 0x7ffff7fbeb80 (LWP 27073) "python"):     (thread apply all bt)
+_THREAD = re.compile(rb"^Thread (?P<thread>\d+) \(")
+# wrapped:     at /tmp/x.wrapper.cpp:851
+_CONTINUED = re.compile(rb"^\s+(?:at|from) \S")
 # *** SIGSEGV (@0x0) received by PID 123 (TID 0x7f55) from PID 0; stack trace: ***
-_GLOG = re.compile(rb"\*\*\* (?P<signal>SIG[A-Z]+) \(@[^)\n]*\) received by PID (?P<pid>\d+)")
+# *** SIGSEGV received at time=1700000000 on cpu 3 ***    (abseil)
+_GLOG = re.compile(
+    rb"\*\*\* (?P<signal>SIG[A-Z]+\d*) (?:\(@[^)\n]*\) received by PID (?P<pid>\d+)"
+    rb"|received at time=)"
+)
 #     @     0x7f55c0000000 boom_cpu
 _GLOG_FRAME = re.compile(rb"^\s+@\s+0x[0-9a-f]+ (?P<function>.+)$")
 # #10 0x00007fff in f (args) at /tmp/x.cpp:851      #6  f () from /opt/lib.so
 _GDB_FRAME = re.compile(
-    rb"^\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?P<function>\S.*?) ?\((?P<arguments>[^()]*)\)"
+    rb"^\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?P<function>\S.*?) ?"
+    rb"\((?P<arguments>(?:[^()]|\([^()]*\))*)\)"
     rb"(?: (?:at (?P<file>[^\n]+?):(?P<line>\d+)|from (?P<library>\S+)))?$"
 )
 _LINES = 300
@@ -49,16 +63,29 @@ _GAPS = 3
 def parse(hit: Hit) -> Parsed:
     """One draft for the signal's line or for the stack at this hit."""
     text = hit.line.text
+    fields: dict[str, Any]
     if match := _GLOG.search(text):
         frames, end = _glog_frames(hit, text[: match.start()])
-        process = match["pid"].decode()
+        process = match["pid"].decode() if match["pid"] else None
         death = _draft(hit, ProcessDeath, _death("glog", match), hit.line.end, process)
         fields = {"form": "glog", "frames": frames}
         return (death, _draft(hit, CppStack, fields, end, process)) if frames else (death,)
     if match := _DEBUGGER.search(text):
-        return (_draft(hit, ProcessDeath, _death("debugger", match), hit.line.end),)
+        fields = {**_death("debugger", match), "thread": _number(match)}
+        return (_draft(hit, ProcessDeath, fields, hit.line.end),)
     frames, end = _gdb_frames(hit)
-    return (_draft(hit, CppStack, {"form": "gdb", "frames": frames}, end),) if frames else ()
+    fields = {"form": "gdb", "frames": frames, "thread": _thread_above(hit)}
+    return (_draft(hit, CppStack, fields, end),) if frames else ()
+
+
+def _number(match: re.Match[bytes] | None) -> int | None:
+    return integer(match["thread"]) if match else None
+
+
+def _thread_above(hit: Hit) -> int | None:
+    """The thread that a stack is of, from the line above it."""
+    above = hit.window.previous(hit.line)
+    return _number(_THREAD.match(above.text)) if above is not None else None
 
 
 def _death(told_by: str, match: re.Match[bytes]) -> dict[str, Any]:
@@ -76,6 +103,7 @@ def _draft(
         end=end,
         text=hit.line.text,
         prefix=prefix._replace(process=process) if process else prefix,
+        taken=hit.line.end,
     )
 
 
@@ -99,9 +127,18 @@ def _gdb_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:
     if first is None:
         return (), hit.line.end
     frames, gaps, end = [_gdb_frame(first)], 0, hit.line.end
+    last = hit.line.text[hit.column :]
     for line in hit.following(_LINES):
         text = strip_head(head, line.text)
+        if (
+            text is not None
+            and _CONTINUED.match(text)
+            and (joined := _GDB_FRAME.match(last.rstrip() + b" " + text.strip()))
+        ):
+            frames[-1] = _gdb_frame(joined)
+            continue
         match = _GDB_FRAME.match(text) if text is not None else None
+        last = text if match is not None and text is not None else last
         if match is None or match["number"] == b"0":
             gaps += 1
             if gaps > _GAPS or match is not None:

@@ -13,7 +13,7 @@ import re
 _BACKQUOTE = re.compile(rb"`(?:[\w.]+: )?$")
 # ["CUDA error ...    raises(RuntimeError, "CUDA error ...    Fix "CUDA error
 # but not   "error": "CUDA error ...   error='CUDA ...   RuntimeError('CUDA ...   error 'CUDA ...
-_QUOTE = re.compile(rb"(?P<before>.{0,40})[bfru]?(?P<quote>[\"'])(?:[\w.]+: )?$", re.DOTALL)
+_QUOTE = re.compile(rb"(?P<before>.{0,40}?)(?<!\w)[bfru]?(?P<quote>[\"'])(?:[\w.]+: )?$", re.DOTALL)
 _VALUE = re.compile(
     rb"(?:[\w\"']\s*:\s*|^\s*|(?:Error|Exception|Failure|due to|[Mm]essage)[ (]?"
     rb"|(?:err(?:or)?|msg|message|exc(?:eption)?|reason|details?|std(?:err|out)|output|log|text"

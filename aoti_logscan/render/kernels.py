@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from aoti_logscan.render.text import visible
 from aoti_logscan.report import Argument, LaunchReport
 
 
-def render_kernels(launches: Sequence[LaunchReport]) -> str:
-    """One line for each launch, in order, and one for each printed argument below it."""
+def render_kernels(launches: Sequence[LaunchReport], kernel: str | None = None) -> str:
+    """One line for each launch, in order, and one for each printed argument below it.
+
+    `kernel` is the name that launches were chosen by, if any.
+    """
+    if not launches and kernel is not None:
+        return f"No launch of {visible(kernel)} was marked.\n"
     if not launches:
         return "No launch was marked: the intermediate value printer left nothing here.\n"
     return "".join(f"{line}\n" for launch in launches for line in _lines(launch))

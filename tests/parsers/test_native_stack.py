@@ -152,14 +152,12 @@ def test_each_thread_has_its_own_stack() -> None:
         pytest.param(
             SIGNAL + THREADS,
             "boom_cpu",
-            marks=pytest.mark.xfail(strict=True, reason="the first stack is any thread's"),
         ),
         (SIGNAL + GDB, "boom_cpu"),
         (SIGNAL + GDB.partition("\n")[2], None),
         pytest.param(
             GLOG,
             "mylib::boom(at::Tensor const&)",
-            marks=pytest.mark.xfail(strict=True, reason="(unknown) is taken for a function"),
         ),
     ],
     ids=["all-threads", "one-thread", "head-lost", "glog"],
@@ -183,7 +181,6 @@ def test_stack_ends_after_lines_that_are_no_frames() -> None:
     assert _functions(text) == [["f", "g"]]
 
 
-@pytest.mark.xfail(strict=True, reason="the place on the line below is not read")
 def test_frame_that_a_terminal_wrapped_has_its_file_and_line() -> None:
     text = (
         "#0  0x00007ffff7a42428 in raise ()\n"
@@ -197,7 +194,6 @@ def test_frame_that_a_terminal_wrapped_has_its_file_and_line() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="a parenthesis in an argument loses the frame")
 def test_frame_whose_arguments_hold_parentheses_is_read() -> None:
     text = '#0  0x00007ffff7c50a40 in fail (message=0x55 "bad (x)", n=3) at m.cpp:4\n'
     assert _stack(one(text, native_stack))[1] == (Frame("fail", "m.cpp", 4),)
@@ -208,7 +204,6 @@ def test_dress_of_a_stack_changes_no_frame(dress: Callable[[str], str]) -> None:
     assert _stack(one(dress(GDB), native_stack)) == ("gdb", FRAMES)
 
 
-@pytest.mark.xfail(strict=True, reason="a stack of another rank inside a stack is passed over")
 def test_stacks_of_two_ranks_whose_lines_alternate_are_told_apart() -> None:
     lines = ["#0  f () at a.c:1", "#1  g () at a.c:2"]
     text = "".join(f"[rank0]: {line}\n[rank1]: {line.replace('a.c', 'b.c')}\n" for line in lines)
@@ -254,9 +249,7 @@ def test_dress_of_glog_changes_nothing(dress: Callable[[str], str]) -> None:
         "SIGPIPE, Broken pipe",
         "SIG34, Real-time event 34",
         *(
-            pytest.param(
-                said, marks=pytest.mark.xfail(strict=True, reason="called a crash of the process")
-            )
+            pytest.param(said)
             for said in (
                 "SIGUSR1, User defined signal 1",
                 "SIGTRAP, Trace/breakpoint trap",

@@ -48,7 +48,6 @@ def test_line_of_a_failing_program_is_said(template: str) -> None:
         "{'stderr': '@'}",
         pytest.param(
             "{'stderr': b'@'}",
-            marks=pytest.mark.xfail(strict=True, reason="the b before the quote hides the key"),
         ),
         'error="@"',
         "msg='@'",
