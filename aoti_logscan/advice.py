@@ -54,6 +54,7 @@ def _cpp_stacktraces(event: Event) -> State | None:
     return "on" if isinstance(event, CppStack) and event.form == "captured" else None
 
 
+_PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 _PRINTED = (LaunchMark, ModelInput, SavedTensor)
 
 _TABLE = (
@@ -63,7 +64,7 @@ _TABLE = (
     _Row("CUDA_LAUNCH_BLOCKING", "run", (GpuError,), _blocking("cuda")),
     _Row("AMD_SERIALIZE_KERNEL", "run", (GpuError,), _blocking("hip")),
     _Row("HIP_LAUNCH_BLOCKING", "run"),
-    _Row("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "compile", _PRINTED),
+    _Row(_PRINTER, "compile", _PRINTED),
     _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile"),
     _Row("TORCH_LOGS", "run"),
     _Row("TORCH_TRACE", "run"),
@@ -85,11 +86,14 @@ _ROWS: dict[type[Event], tuple[_Row, ...]] = {
 _BLOCKING_FLAGS = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
 
 
-def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
-    """Every flag of the table with its state; what was set in plain sight counts most."""
+def flags(events: Iterable[Event], *, marks_are_compiled_in: bool = False) -> tuple[Flag, ...]:
+    """Every flag of the table with its state; what was set in plain sight counts most.
+
+    `marks_are_compiled_in` says that generated code at hand prints launch marks.
+    """
     set_by_hand: dict[str, Flag] = {}
-    inferred: dict[str, Flag] = {}
     effects = {row.name: row.takes_effect for row in _TABLE}
+    inferred: dict[str, Flag] = {}
     for event in events:
         if isinstance(event, FlagSeen) and event.name in effects:
             flag = _flag(event.name, effects[event.name], _set_to(event), event)
@@ -97,6 +101,9 @@ def flags(events: Iterable[Event]) -> tuple[Flag, ...]:
         for row in _ROWS.get(type(event), ()):
             if row.name not in inferred and (told := row.tells(event)):
                 inferred[row.name] = _flag(row.name, row.takes_effect, told, event)
+    if marks_are_compiled_in:
+        printer = Flag(name=_PRINTER, state="on", takes_effect=effects[_PRINTER])
+        inferred.setdefault(_PRINTER, printer)
     return tuple(
         set_by_hand.get(row.name)
         or inferred.get(row.name)

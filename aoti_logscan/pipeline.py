@@ -196,7 +196,7 @@ def _troubled(what: str) -> Scanned:
 
 def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
     library = evidence.library
-    states = advice.flags(evidence.events)
+    states = advice.flags(evidence.events, marks_are_compiled_in=library.prints_marks)
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
     routed = Router(patterns, library, blocking).route(around)

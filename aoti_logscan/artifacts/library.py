@@ -55,6 +55,11 @@ class Library:
         return (found[call], call) if call else None
 
     @property
+    def prints_marks(self) -> bool:
+        """Whether the intermediate value printer was compiled into the generated code."""
+        return any("before_launch" in line for wrapper in self._wrappers for line in wrapper.lines)
+
+    @property
     def device(self) -> str | None:
         """The device that the packages were compiled for, where they agree."""
         return _only({package.device for package in self._packages if package.device})

@@ -252,7 +252,7 @@ def _faults(text: bytes, column: int) -> _Report | None:
         address, access = groups.get("address"), groups.get("access")
         return _Report(
             runtime,
-            match["message"].decode(),
+            match["message"].decode("utf-8", "replace"),
             reporter,
             False,
             match.start(),

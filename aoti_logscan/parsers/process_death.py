@@ -55,9 +55,8 @@ _JOB = re.compile(
 # Segmentation fault (core dumped)      Aborted
 _WORD = re.compile(
     rb"(?:^|[\s:])" + _NAMES + rb"\s*\(core dumped\)"
-    rb"|^(?:[\s>|#]|\xe2\x94\x82|\[[^\]]*\]:?|\([^)]*\)|[\dT:.,Z+-]+|std(?:err|out)|\bF\b|[A-Z]{4,8}\b)*"
-    + _NAMES.replace(b"signal", b"alone")
-    + rb"\s*$"
+    rb"|^(?:[\s>|#]|\xe2\x94\x82|\[[^\]]*\]:?|\([^)]*\)|[\dT:.,Z+-]++|std(?:err|out)"
+    rb"|\bF\b|[A-Z]{4,8}\b)*+" + _NAMES.replace(b"signal", b"alone") + rb"\s*$"
 )
 # Fatal Python error: Segmentation fault
 _FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")

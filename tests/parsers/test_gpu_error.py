@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from aoti_logscan.events import GpuError
 from aoti_logscan.parsers import gpu_error
 from tests.parsers.conftest import (
     DRESSED,
@@ -392,3 +393,9 @@ def test_generated_wrapper_gives_nothing() -> None:
 @given(around(*gpu_error.ANCHORS, b"CUDA]: ", IMA.encode(), b"faulted @ 0x1", DSA.encode()))
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, gpu_error).size == len(data)
+
+
+def test_fault_with_bytes_that_are_no_text_is_told() -> None:
+    error = one(b"Memory access fault by GPU\x80 node-1 on address 0x7f00.\n", gpu_error)
+    assert isinstance(error, GpuError)
+    assert error.message == "Memory access fault by GPU\ufffd node-1"

@@ -145,3 +145,8 @@ def test_state_of_another_program_is_no_death(text: str) -> None:
 @given(around(*process_death.ANCHORS, b" (core dumped)", b"line 9:  27 ", b"Current thread 0x1 ("))
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, process_death).size == len(data)
+
+
+def test_long_prefix_before_other_words_is_read_at_once() -> None:
+    text = "12:30:59.123456 " * 12 + "TRACE 0000-1111:2222 " * 3 + "Aborted by its user\n"
+    assert events(text, process_death) == []
