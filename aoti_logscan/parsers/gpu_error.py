@@ -74,7 +74,8 @@ _TRITON = re.compile(
 )
 # Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f0000. Reason: Page not ...
 _ROCR = re.compile(
-    rb"(?P<message>Memory access fault by GPU[^.]*?)(?: on address (?P<address>0x[0-9a-fA-F]+))?\."
+    rb"(?P<message>Memory access fault by GPU[^.]{0,200}?)"
+    rb"(?: on address (?P<address>0x[0-9a-fA-F]+))?\."
 )
 # Segmentation fault from GPU at 0x.., ctx_id: 1 (CCS) type: 0 (NotPresent), ..., access: 0 (Read)
 # FATAL: Unexpected page fault from GPU at 0x...   (2024)

@@ -112,6 +112,8 @@ _BLOCK_BYTES = 16 << 10
 _BLOCK_LINES = 320
 #: bytes of a head from its anchor on
 _HEAD_BYTES = 2200
+#: bytes of a path, with the words before it
+_PATH_BYTES = 4200
 _NEEDS_CLEANING = (bytearray(b"\x1b"), bytearray(b"\r"))
 
 
@@ -218,7 +220,9 @@ def _input_fields(argument: bytes, told: bytes | None) -> dict[str, Any]:
 
 
 def _saved(hit: Hit) -> Parsed:
-    match = _SAVED.search(hit.line.text, hit.column)
+    text, column = hit.line.text, hit.column
+    end = text.find(ANCHORS[-1], column + 1, column + _PATH_BYTES)
+    match = _SAVED.search(text, column, end if end > 0 else column + _PATH_BYTES)
     if match is None:
         return ()
     fields = {name: _word(match[name]) for name in ("path", "phase", "names")}

@@ -55,6 +55,9 @@ _GDB_FRAME = re.compile(
     rb"\((?P<arguments>(?:[^()]|\([^()]*\))*)\)"
     rb"(?: (?:at (?P<file>[^\n]+?):(?P<line>\d+)|from (?P<library>\S+)))?$"
 )
+#: bytes around an anchor in which its message stands, and of a frame
+_NEAR = 1000
+_FRAME_BYTES = 8000
 _LINES = 300
 _FRAMES = 64
 _GAPS = 3
@@ -64,13 +67,14 @@ def parse(hit: Hit) -> Parsed:
     """One draft for the signal's line or for the stack at this hit."""
     text = hit.line.text
     fields: dict[str, Any]
-    if match := _GLOG.search(text):
+    near = max(0, hit.column - _NEAR), hit.column + _NEAR
+    if match := _GLOG.search(text, *near):
         frames, end = _glog_frames(hit, text[: match.start()])
         process = match["pid"].decode() if match["pid"] else None
         death = _draft(hit, ProcessDeath, _death("glog", match), hit.line.end, process)
         fields = {"form": "glog", "frames": frames}
         return (death, _draft(hit, CppStack, fields, end, process)) if frames else (death,)
-    if match := _DEBUGGER.search(text):
+    if match := _DEBUGGER.search(text, *near):
         fields = {**_death("debugger", match), "thread": _number(match)}
         return (_draft(hit, ProcessDeath, fields, hit.line.end),)
     frames, end = _gdb_frames(hit)
@@ -123,11 +127,11 @@ def _glog_frames(hit: Hit, head: bytes) -> tuple[tuple[Frame, ...], int]:
 
 def _gdb_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:
     head = hit.line.text[: hit.column]
-    first = _GDB_FRAME.match(hit.line.text[hit.column :])
+    last = hit.line.text[hit.column : hit.column + _FRAME_BYTES]
+    first = _GDB_FRAME.match(last)
     if first is None:
         return (), hit.line.end
     frames, gaps, end = [_gdb_frame(first)], 0, hit.line.end
-    last = hit.line.text[hit.column :]
     for line in hit.following(_LINES):
         text = strip_head(head, line.text)
         if (

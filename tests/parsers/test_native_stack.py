@@ -313,3 +313,7 @@ def test_line_number_of_thousands_of_digits_does_not_raise() -> None:
 @given(around(*native_stack.ANCHORS, b"*** SIGSEGV (@0x0)", b"PID 1 ", b" () at a.c:1", b"#1  f ("))
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, native_stack).size == len(data)
+
+
+def test_frame_head_a_hundred_thousand_times_on_one_line_gives_nothing() -> None:
+    assert events("#0  " * 100_000 + "\n", native_stack) == []
