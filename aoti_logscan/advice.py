@@ -19,7 +19,8 @@ from aoti_logscan.events import (
     ModelInput,
     SavedTensor,
 )
-from aoti_logscan.report import Evidence, Flag
+from aoti_logscan.report import Flag
+from aoti_logscan.timeline import evidence_of
 
 State = Literal["on", "off"]
 Effect = Literal["compile", "run"]
@@ -122,8 +123,7 @@ def _set_to(event: FlagSeen) -> State:
 
 
 def _flag(name: str, effect: Effect, state: State, event: Event) -> Flag:
-    place = event.place
-    evidence = Evidence(place.source, place.line, place.offset, place.text)
+    evidence = evidence_of(event)
     return Flag(name=name, state=state, takes_effect=effect, evidence=evidence)
 
 

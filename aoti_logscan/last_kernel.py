@@ -18,7 +18,6 @@ from aoti_logscan.artifacts.library import Library
 from aoti_logscan.events import (
     CppStack,
     DeviceAssert,
-    Event,
     Frame,
     GpuError,
     IndexCheck,
@@ -28,9 +27,9 @@ from aoti_logscan.events import (
     ShimFailure,
 )
 from aoti_logscan.launches import last_launch, launches
-from aoti_logscan.report import CERTAINTIES, Call, Certainty, Evidence, Kernel
+from aoti_logscan.report import CERTAINTIES, Call, Certainty, Kernel
 from aoti_logscan.router import Routed
-from aoti_logscan.timeline import Situation
+from aoti_logscan.timeline import Situation, evidence_of
 
 #: failures after which no kernel can be named: nothing ran, or nothing of a kernel is told
 _NOTHING_RAN = frozenset(
@@ -162,14 +161,9 @@ def _kernel(
         found_by=found_by,
         why=why,
         rank=situation.rank,
-        evidence=_evidence(situation.event),
+        evidence=evidence_of(situation.event),
         call=call,
     )
-
-
-def _evidence(event: Event) -> Evidence:
-    place = event.place
-    return Evidence(place.source, place.line, place.offset, place.text)
 
 
 def _by_sanitizer(scene: _Scene) -> Iterator[Kernel]:
@@ -290,7 +284,7 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
         why=why,
         launch_index=last.index,
         rank=last.first.rank,
-        evidence=_evidence(last.last_mark),
+        evidence=evidence_of(last.last_mark),
         arguments=last.arguments(),
     )
 

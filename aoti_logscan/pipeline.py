@@ -195,8 +195,8 @@ def _troubled(what: str) -> Scanned:
 
 
 def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
-    library = evidence.library
-    states = advice.flags(evidence.events, marks_are_compiled_in=library.prints_marks)
+    library, events = evidence.library, evidence.events
+    states = advice.flags(events, marks_are_compiled_in=library.prints_marks)
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
     routed = Router(patterns, library, blocking).route(around)
@@ -211,7 +211,7 @@ def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
             routed,
             library,
             blocking=blocking,
-            inferred=advice.blocking_is_inferred(states, evidence.events),
+            inferred=advice.blocking_is_inferred(states, events),
         ),
         lineage=None,
         flags=states,

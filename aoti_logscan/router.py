@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aoti_logscan.artifacts.library import Library
-from aoti_logscan.events import ErrorText, Event, InputCheck, PythonException
+from aoti_logscan.events import ErrorText, InputCheck, PythonException
 from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, Test, conditions, extract
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
-from aoti_logscan.timeline import Situation
+from aoti_logscan.timeline import Situation, evidence_of
 
 #: after an error of these classes every later one of the process is its consequence
 _POISONING = frozenset(
@@ -217,9 +217,9 @@ class _Draft:
     def _evidence(self) -> Iterator[Evidence]:
         """The first record of each source, and the failed shim call where it tells half of it."""
         for situation in self.sources.values():
-            yield _evidence(situation.event)
+            yield evidence_of(situation.event)
         if "shim_function" in self.pattern.where and self.first.shim is not None:
-            yield _evidence(self.first.shim)
+            yield evidence_of(self.first.shim)
 
     def finding(self) -> Finding:
         pattern = self.pattern
@@ -244,11 +244,6 @@ class _Draft:
 def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
     """False where the ranks are known and differ."""
     return one.rank is None or other.rank is None or one.rank == other.rank
-
-
-def _evidence(event: Event) -> Evidence:
-    place = event.place
-    return Evidence(place.source, place.line, place.offset, place.text)
 
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")

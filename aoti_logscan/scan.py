@@ -16,7 +16,7 @@ import hyperscan
 
 from aoti_logscan.events import Event, Place
 from aoti_logscan.lines import MAX_RECORD, Hit, IncompleteError, Window
-from aoti_logscan.prefix import Prefix
+from aoti_logscan.prefix import Prefix, read_prefix
 
 #: bytes read at a time
 WINDOW = 1 << 20
@@ -59,6 +59,20 @@ class Draft(NamedTuple):
     fold: tuple[Any, ...] | None = None
     member: Any = None
     taken: int | None = None
+
+    @classmethod
+    def of_line(
+        cls,
+        hit: Hit,
+        kind: type[Event],
+        fields: dict[str, Any],
+        column: int,
+        fold: tuple[Any, ...],
+    ) -> Draft:
+        """A record that is the hit's whole line and begins, behind a prefix, at `column`."""
+        line = hit.line
+        prefix = read_prefix(hit.head(column))
+        return cls(kind, fields, line.start, line.end, line.text, prefix, fold)
 
 
 class Malformed(NamedTuple):

@@ -22,6 +22,7 @@ from aoti_logscan.events import (
     PythonException,
     ShimFailure,
 )
+from aoti_logscan.report import Evidence
 
 #: lines between an error's text and the stack printed below it, or the shim call told with it
 _STACK_WITHIN = 24
@@ -231,6 +232,12 @@ _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|triton|functorc
 # an exception type of torch, and the types that torch's C++ code raises into the caller's line
 _TORCH_TYPE = re.compile(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryError)$")
 _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError")
+
+
+def evidence_of(event: Event) -> Evidence:
+    """The line that an event was told on, as reports show it."""
+    place = event.place
+    return Evidence(place.source, place.line, place.offset, place.text)
 
 
 def shim_device(shim: ShimFailure | None) -> str | None:

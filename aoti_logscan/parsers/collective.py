@@ -16,7 +16,6 @@ from typing import NamedTuple
 from aoti_logscan.events import CollectiveError
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "collective"
@@ -77,13 +76,7 @@ def parse(hit: Hit) -> Parsed:
         "message": text[column : column + 500].decode("utf-8", "replace").strip(),
     }
     return (
-        Draft(
-            kind=CollectiveError,
-            fields=fields,
-            start=hit.line.start,
-            end=hit.line.end,
-            text=text,
-            prefix=read_prefix(hit.head(column)),
-            fold=(form.form, fields["backend"], fields["op"]),
+        Draft.of_line(
+            hit, CollectiveError, fields, column, (form.form, fields["backend"], fields["op"])
         ),
     )

@@ -21,7 +21,6 @@ from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.parsers.scalar_types import device_name
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "device_conflict"
@@ -231,15 +230,7 @@ def parse(hit: Hit) -> Parsed:
 
 
 def _draft(hit: Hit, match: re.Match[bytes], fields: dict[str, str | None]) -> Draft:
-    return Draft(
-        kind=DeviceConflict,
-        fields=fields,
-        start=hit.line.start,
-        end=hit.line.end,
-        text=hit.line.text,
-        prefix=read_prefix(hit.head(match.start())),
-        fold=tuple(fields.values()),
-    )
+    return Draft.of_line(hit, DeviceConflict, fields, match.start(), tuple(fields.values()))
 
 
 _Groups = dict[str, bytes | None]

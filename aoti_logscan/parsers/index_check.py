@@ -18,7 +18,6 @@ from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.device_assert import read_bounds
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "index_check"
@@ -58,14 +57,4 @@ def parse(hit: Hit) -> Parsed:
         "lower": bounds.lower,
         "upper": bounds.upper,
     }
-    return (
-        Draft(
-            kind=IndexCheck,
-            fields=fields,
-            start=hit.line.start,
-            end=hit.line.end,
-            text=text,
-            prefix=read_prefix(hit.head(start)),
-            fold=tuple(fields.values()),
-        ),
-    )
+    return (Draft.of_line(hit, IndexCheck, fields, start, tuple(fields.values())),)

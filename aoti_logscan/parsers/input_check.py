@@ -113,15 +113,7 @@ def parse(hit: Hit) -> Parsed:
 
 
 def _draft(hit: Hit, match: re.Match[bytes], fields: dict[str, Any]) -> Draft:
-    return Draft(
-        kind=InputCheck,
-        fields=fields,
-        start=hit.line.start,
-        end=hit.line.end,
-        text=hit.line.text,
-        prefix=read_prefix(hit.head(match.start())),
-        fold=tuple(fields.values()),
-    )
+    return Draft.of_line(hit, InputCheck, fields, match.start(), tuple(fields.values()))
 
 
 def _handle(hit: Hit, match: re.Match[bytes]) -> dict[str, Any] | None:

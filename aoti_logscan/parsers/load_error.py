@@ -16,7 +16,6 @@ from typing import NamedTuple
 from aoti_logscan.events import LoadError
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "load_error"
@@ -68,13 +67,7 @@ def parse(hit: Hit) -> Parsed:
         "said": text[column : column + 300].decode("utf-8", "replace").strip(" :"),
     }
     return (
-        Draft(
-            kind=LoadError,
-            fields=fields,
-            start=hit.line.start,
-            end=hit.line.end,
-            text=text,
-            prefix=read_prefix(hit.head(column)),
-            fold=(fields["reason"], fields["file"], fields["symbol"]),
+        Draft.of_line(
+            hit, LoadError, fields, column, (fields["reason"], fields["file"], fields["symbol"])
         ),
     )

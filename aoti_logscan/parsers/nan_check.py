@@ -13,7 +13,6 @@ import re
 from aoti_logscan.events import BadValue
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "nan_check"
@@ -33,14 +32,4 @@ def parse(hit: Hit) -> Parsed:
         "kind": match["kind"].decode().lower(),
         "told_by": "check",
     }
-    return (
-        Draft(
-            kind=BadValue,
-            fields=fields,
-            start=hit.line.start,
-            end=hit.line.end,
-            text=hit.line.text,
-            prefix=read_prefix(hit.head(hit.column)),
-            fold=tuple(fields.values()),
-        ),
-    )
+    return (Draft.of_line(hit, BadValue, fields, hit.column, tuple(fields.values())),)

@@ -99,7 +99,7 @@ def _death(told_by: str, match: re.Match[bytes]) -> dict[str, Any]:
 def _draft(
     hit: Hit, kind: type[Event], fields: dict[str, Any], end: int, process: str | None = None
 ) -> Draft:
-    prefix = read_prefix(hit.line.text[: hit.column])
+    prefix = read_prefix(hit.head(hit.column))
     return Draft(
         kind=kind,
         fields=fields,

@@ -19,7 +19,6 @@ from aoti_logscan.events import ErrorText, ShimFailure
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "shim"
@@ -79,14 +78,12 @@ def _called(text: bytes) -> tuple[int, bytes] | None:
 
 def _logged(hit: Hit, match: re.Match[bytes], channel: str) -> Draft:
     message = match["message"][:2000].decode("utf-8", "replace").strip()
-    return Draft(
-        kind=ErrorText,
-        fields={"channel": channel, "message": message},
-        start=hit.line.start,
-        end=hit.line.end,
-        text=hit.line.text,
-        prefix=read_prefix(hit.head(match.start())),
-        fold=(match["channel"], message),
+    return Draft.of_line(
+        hit,
+        ErrorText,
+        {"channel": channel, "message": message},
+        match.start(),
+        (match["channel"], message),
     )
 
 
@@ -98,12 +95,4 @@ def _failed(hit: Hit, match: re.Match[bytes], begin: int, function: bytes) -> Dr
         "file": match["file"].decode("utf-8", "replace"),
         "line": integer(match["line"]),
     }
-    return Draft(
-        kind=ShimFailure,
-        fields=fields,
-        start=hit.line.start,
-        end=hit.line.end,
-        text=hit.line.text,
-        prefix=read_prefix(hit.head(begin)),
-        fold=tuple(fields.values()),
-    )
+    return Draft.of_line(hit, ShimFailure, fields, begin, tuple(fields.values()))
