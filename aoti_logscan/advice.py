@@ -75,6 +75,7 @@ _TABLE = (
     _Row("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "compile"),
     _Row("PYTORCH_USE_CUDA_DSA", "run"),
 )
+FLAG_NAMES = tuple(row.name for row in _TABLE)
 _OFF_VALUES = ("", "0", "false", "False")
 # torch 2.13: the caching allocator looks whether it is set at all; the input checks of the
 # generated code are off only where the first character is 0

@@ -6,7 +6,7 @@ import difflib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -47,6 +47,16 @@ def cli() -> None:
     """
 
 
+_patterns_option = click.option(
+    "--patterns",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder of patterns of your own; one of a built-in name replaces it (repeatable).",
+)
+
+
 @cli.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
@@ -60,6 +70,7 @@ def cli() -> None:
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to stdout.")
 @click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
 @click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
+@_patterns_option
 @click.option("--all", "show_all", is_flag=True, help="Show consequences and what is harmless too.")
 @click.pass_context
 def scan(
@@ -69,6 +80,7 @@ def scan(
     output: str | None,
     packages: tuple[str, ...],
     rank: int | None,
+    folders: tuple[str, ...],
     show_all: bool,
 ) -> None:
     """Read what a failed run left behind and say why it died (the default command).
@@ -80,12 +92,20 @@ def scan(
     from aoti_logscan import pipeline
 
     if form == "events":
+        from aoti_logscan.catalogue import catalogue
         from aoti_logscan.render.json import render_lines
 
-        found = _opened(paths, lambda: pipeline.events(paths, packages=packages, rank=rank))
+        found = _opened(
+            paths,
+            lambda: pipeline.events(paths, patterns=folders, packages=packages, rank=rank),
+        )
         _write(render_lines(found), output)
+        _warn(flaw.in_file for flaw in catalogue(folders).flaws)
         return
-    report = _opened(paths, lambda: pipeline.analyze(paths, packages=packages, rank=rank))
+    report = _opened(
+        paths,
+        lambda: pipeline.analyze(paths, patterns=folders, packages=packages, rank=rank),
+    )
     _write(_render(report, form, show_all), output)
     ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
 
@@ -127,6 +147,67 @@ def schema(of: str) -> None:
     from aoti_logscan import pipeline
 
     click.echo(pipeline.schema(of))
+
+
+@cli.group()
+def patterns() -> None:
+    """List, show and check the patterns that name failures."""
+
+
+@patterns.command("list")
+@_patterns_option
+def list_patterns(folders: tuple[str, ...]) -> None:
+    """List all patterns: name, class, role and title."""
+    from aoti_logscan.catalogue import catalogue
+    from aoti_logscan.render.patterns import render_list
+
+    in_use = catalogue(folders)
+    _write(render_list(in_use.patterns.values()), None)
+    _warn(flaw.in_file for flaw in in_use.flaws)
+
+
+@patterns.command("show")
+@click.argument("name", metavar="ID")
+@_patterns_option
+def show_pattern(name: str, folders: tuple[str, ...]) -> None:
+    """Print a pattern's file, to read it or to start one of your own from it."""
+    from aoti_logscan.catalogue import catalogue
+
+    files = catalogue(folders).files
+    if name not in files:
+        close = difflib.get_close_matches(name, list(files), n=1)
+        raise _UsageError(
+            f"no pattern {name!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+        )
+    _write(f"# {files[name]}\n{files[name].read_text(encoding='utf-8')}", None)
+
+
+@patterns.command("check")
+@click.argument("folders", nargs=-1, metavar="[DIR]", type=click.Path(exists=True, file_okay=False))
+@click.pass_context
+def check_patterns(ctx: click.Context, folders: tuple[str, ...]) -> None:
+    """Check the patterns of a folder, or the built-in ones: files, examples, who claims what.
+
+    All examples are tried with all patterns, the folder's and the built-in ones. Exit status: 0
+    nothing is wrong, 1 something is.
+    """
+    from aoti_logscan.catalogue import catalogue
+    from aoti_logscan.rehearsal import rehearse
+    from aoti_logscan.render.patterns import render_check
+
+    in_use = catalogue(folders)
+    rehearsed = rehearse(in_use)
+    flaws = [flaw.in_file for flaw in (*in_use.flaws, *rehearsed.flaws)]
+    counts = (len(in_use.patterns), rehearsed.examples, rehearsed.counterexamples)
+    _write(render_check(flaws, *counts), None)
+    ctx.exit(FOUND if flaws else CLEAN)
+
+
+def _warn(lines: Iterable[str]) -> None:
+    from aoti_logscan.render.text import visible
+
+    for line in lines:
+        click.echo(visible(line), err=True)
 
 
 def _or_standard_input(ctx: click.Context, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -409,6 +409,16 @@ class SavedTensor(Event, frozen=True, kw_only=True, tag="saved-tensor"):
     names: str
 
 
+class RawLine(Event, frozen=True, kw_only=True, tag="line"):
+    """A line that holds the anchor of a pattern on raw lines.
+
+    `text` is the line as its program wrote it, without colours and escapes of a stored log, at
+    most 4,000 characters, the part around the anchor of a longer one.
+    """
+
+    text: str
+
+
 AnyEvent = (
     DeviceAssert
     | InputCheck
@@ -435,4 +445,5 @@ AnyEvent = (
     | LaunchMark
     | ModelInput
     | SavedTensor
+    | RawLine
 )

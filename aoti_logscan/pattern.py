@@ -8,18 +8,13 @@ id is its file's name.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import regex
 
 from aoti_logscan.errors import PatternError
 from aoti_logscan.report import Certainty, Role
-
-#: seconds that one regex of a pattern may take on one field
-REGEX_TIMEOUT = 0.5
 
 #: the facts of every failure class; a fact that a pattern does not fill is null
 CLASS_FACTS: dict[str, tuple[str, ...]] = {
@@ -72,9 +67,6 @@ CLASS_FACTS: dict[str, tuple[str, ...]] = {
     "none": (),
 }
 
-Lookup = Callable[[str], Any]
-Test = Callable[[Any], bool]
-
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
     """A step to take; `flag` is what it sets (not offered where that is on already).
@@ -105,7 +97,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     `key` are the facts by which findings of one pattern are told apart. Of two failures the
     one that is more `weak` follows from the other: 0 for what is a cause of its own, 1 for a
     crash, 2 for what waits for others, 3 for an abort. `consequence_of` names classes, or `*`
-    for any.
+    for any. `anchor` is the literal of a pattern on raw lines.
     """
 
     id: str
@@ -115,6 +107,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     certainty: Certainty = "sure"
     weak: int = 0
     event: str
+    anchor: str | None = None
     where: dict[str, Any] = {}
     facts: dict[str, Any] = {}
     key: tuple[str, ...] = ()
@@ -130,71 +123,6 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.failure_class not in CLASS_FACTS:
             raise ValueError(f"class: {self.failure_class!r} is none of {', '.join(CLASS_FACTS)}")
-
-
-def conditions(pattern: Pattern) -> tuple[tuple[str, Test], ...]:
-    """The pattern's conditions as pairs of a field's name and a test of its value."""
-    return tuple((name, _test(wanted)) for name, wanted in pattern.where.items())
-
-
-def _test(wanted: Any) -> Test:
-    """A condition: a plain value is equality, a list one of, a table a named test."""
-    if isinstance(wanted, list):
-        return lambda value: value in wanted
-    if not isinstance(wanted, dict):
-        return lambda value: bool(value == wanted)
-    (name, argument), *more = wanted.items()
-    if more:
-        tests = [_test({key: value}) for key, value in wanted.items()]
-        return lambda value: all(test(value) for test in tests)
-    return _NAMED_TESTS[name](argument)
-
-
-def _regex(source: str) -> Test:
-    compiled = regex.compile(source)
-
-    def search(value: Any) -> bool:
-        if not isinstance(value, str):
-            return False
-        try:
-            return compiled.search(value, timeout=REGEX_TIMEOUT) is not None
-        except TimeoutError:
-            return False
-
-    return search
-
-
-def extract(source: Mapping[str, Any], value: Any) -> str | None:
-    """What the group `group` of the regex `regex` holds in a field's text; None without a match."""
-    if not isinstance(value, str):
-        return None
-    try:
-        match = regex.search(source["regex"], value, timeout=REGEX_TIMEOUT)
-    except TimeoutError:
-        return None
-    return match[source["group"]] if match else None
-
-
-def _any(wanted: Any) -> Test:
-    test = _test(wanted)
-    return lambda value: any(test(item) for item in value or ())
-
-
-def _not(wanted: Any) -> Test:
-    test = _test(wanted)
-    return lambda value: not test(value)
-
-
-def _present(wanted: bool) -> Test:
-    return lambda value: (value is not None) is wanted
-
-
-_NAMED_TESTS: dict[str, Callable[[Any], Test]] = {
-    "regex": _regex,
-    "any": _any,
-    "not": _not,
-    "present": _present,
-}
 
 
 def read_patterns(folder: Path) -> tuple[Pattern, ...]:
@@ -216,15 +144,6 @@ def load(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise PatternError(f"{file}: {error}") from error
-
-
-def schema_errors(tables: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a pattern by its JSON schema: the key and what it should be."""
-    import jsonschema
-
-    validator = jsonschema.Draft202012Validator(schema)
-    for error in validator.iter_errors(tables):
-        yield f"{error.json_path}: {error.message}"
 
 
 def folder_of_patterns() -> Path:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -14,12 +15,14 @@ from aoti_logscan import __version__, advice
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
+from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.parsers import OWNERS, PARSERS
-from aoti_logscan.pattern import Next, Pattern, folder_of_patterns, read_patterns
+from aoti_logscan.parsers.raw_line import RawLines
+from aoti_logscan.pattern import Next, folder_of_patterns
 from aoti_logscan.report import (
     SCHEMA_VERSION,
     CompileRecord,
@@ -35,7 +38,7 @@ from aoti_logscan.report import (
 from aoti_logscan.router import Routed, Router, fill
 from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, Named, Source, Unread, find
-from aoti_logscan.streams import BROKEN, reason
+from aoti_logscan.streams import BROKEN, Raw, reason, text_stream
 from aoti_logscan.timeline import Situation, rank_in_name, situations
 
 #: findings in a report
@@ -71,19 +74,25 @@ def read(
     *,
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
+    anchors: tuple[str, ...] = (),
 ) -> Evidence:
     """Read everything that the paths name; `-` is standard input.
 
-    With `rank`, events that are known to be of another rank are left out. Raises
-    `UnreadablePathError` for a path that does not exist, or where nothing of what was named could
-    be opened. Malformed input is never an error: it is among the readings' problems.
+    `anchors` are the literals of raw lines that patterns ask for. With `rank`, events that are
+    known to be of another rank are left out. Raises `UnreadablePathError` for a path that does not
+    exist, or where nothing of what was named could be opened. Malformed input is never an
+    error: it is among the readings' problems.
     """
-    scanner = _scanner()
+    scanner = _scanner(anchors)
     readings = tuple(
         _read(scanner, one) for one in find([str(path) for path in [*paths, *packages]])
     )
     if not any(reading.opened for reading in readings):
         raise UnreadablePathError(_nothing_opened(readings))
+    return _evidence(readings, rank)
+
+
+def _evidence(readings: tuple[Reading, ...], rank: int | None) -> Evidence:
     around = situations([(reading.name, reading.scanned.events) for reading in readings])
     if rank is not None:
         around = [one for one in around if one.rank is None or one.rank == rank]
@@ -94,25 +103,39 @@ def read(
 def analyze(
     paths: Sequence[str | Path],
     *,
-    patterns: Sequence[Pattern] | None = None,
+    patterns: Sequence[str | Path] = (),
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
 ) -> Report:
-    """The report on everything that the paths name, as `read` reads it."""
-    evidence = read(paths, packages=packages, rank=rank)
-    return _report(evidence, built_in_patterns() if patterns is None else patterns)
+    """The report on everything that the paths name, as `read` reads it.
+
+    `patterns` are folders of pattern files that add to the built-in ones or, with the same name,
+    replace them; a broken file is a problem in the report.
+    """
+    in_use = catalogue(patterns)
+    return _report(read(paths, packages=packages, rank=rank, anchors=in_use.anchors), in_use)
+
+
+def analyze_text(text: bytes, in_use: Catalogue) -> tuple[Report, Evidence]:
+    """The report on a log that is at hand as bytes, and what it rests on."""
+    source = Source("<text>", lambda: text_stream(cast(Raw, io.BytesIO(text))))
+    evidence = _evidence((_scan(_scanner(in_use.anchors), source),), None)
+    return _report(evidence, in_use), evidence
 
 
 def events(
     paths: Sequence[str | Path],
     *,
+    patterns: Sequence[str | Path] = (),
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
 ) -> list[Event]:
     """Every event in the order of the run, with the rank that its surroundings tell."""
     return [
         msgspec.structs.replace(one.event, rank=one.rank)
-        for one in read(paths, packages=packages, rank=rank).situations
+        for one in read(
+            paths, packages=packages, rank=rank, anchors=catalogue(patterns).anchors
+        ).situations
     ]
 
 
@@ -141,14 +164,9 @@ def kernels(
 
 
 @cache
-def _scanner() -> Scanner:
-    return Scanner(PARSERS, OWNERS)
-
-
-@cache
-def built_in_patterns() -> tuple[Pattern, ...]:
-    """The patterns that come with the package."""
-    return read_patterns(folder_of_patterns())
+def _scanner(anchors: tuple[str, ...]) -> Scanner:
+    lines = (RawLines(anchors),) if anchors else ()
+    return Scanner((*PARSERS, *lines), OWNERS)
 
 
 def _nothing_opened(readings: Sequence[Reading]) -> str:
@@ -194,12 +212,13 @@ def _troubled(what: str) -> Scanned:
     return _NOTHING._replace(problems=(Trouble(None, what),))
 
 
-def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
+def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     library, events = evidence.library, evidence.events
     states = advice.flags(events, marks_are_compiled_in=library.prints_marks)
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
-    routed = Router(patterns, library, blocking).route(around)
+    router = Router(in_use.patterns.values(), library, blocking)
+    routed = router.route(around)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
@@ -217,7 +236,10 @@ def _report(evidence: Evidence, patterns: Sequence[Pattern]) -> Report:
         flags=states,
         next_steps=_next_steps(routed, states),
         compiles=tuple(_compiles(evidence.situations)),
-        sources=_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
+        sources=(
+            *_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
+            *_pattern_problems(in_use, router.overruns()),
+        ),
     )
 
 
@@ -291,6 +313,26 @@ def _sources(readings: Sequence[Reading], not_listed: int) -> tuple[SourceReport
         told = Problem(None, f"{not_listed} further findings are not listed")
         sources[0] = msgspec.structs.replace(sources[0], problems=(*sources[0].problems, told))
     return tuple(sources)
+
+
+def _pattern_problems(
+    in_use: Catalogue, overruns: Iterable[tuple[str, str]]
+) -> Iterator[SourceReport]:
+    """Pattern files that are broken or took too long, listed as what could not be read whole."""
+    told: dict[str, list[str]] = {}
+    for flaw in in_use.flaws:
+        told.setdefault(flaw.file, []).append(flaw.told)
+    for name, what in overruns:
+        told.setdefault(str(in_use.files[name]), []).append(what)
+    for file, problems in told.items():
+        yield SourceReport(
+            name=file,
+            bytes=0,
+            rank=None,
+            torch_version=None,
+            records={},
+            problems=tuple(Problem(None, what) for what in problems),
+        )
 
 
 def _source(reading: Reading) -> SourceReport:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from aoti_logscan import bounds
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.events import ErrorText, InputCheck, PythonException
-from aoti_logscan.pattern import CLASS_FACTS, Lookup, Pattern, Test, conditions, extract
+from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
-from aoti_logscan.timeline import Situation, evidence_of
+from aoti_logscan.rule import Lookup, Rule
+from aoti_logscan.timeline import JOINED_FIELDS, Situation, evidence_of
 
 #: after an error of these classes every later one of the process is its consequence
 _POISONING = frozenset(
@@ -42,42 +44,36 @@ class Routed(NamedTuple):
     cause: Situation | None
 
 
-class _Ready(NamedTuple):
-    """A pattern with its conditions compiled."""
-
-    pattern: Pattern
-    conditions: tuple[tuple[str, Test], ...]
-
-
 class Router:
     """Patterns by event type, the artifacts at hand, and whether launches were blocking."""
 
     def __init__(
         self, patterns: Iterable[Pattern], library: Library, blocking: bool | None
     ) -> None:
-        self._by_event: dict[str, list[_Ready]] = {}
+        self._rules: dict[str, list[Rule]] = {}
         for pattern in patterns:
-            ready = _Ready(pattern, conditions(pattern))
-            self._by_event.setdefault(pattern.event, []).append(ready)
+            self._rules.setdefault(pattern.event, []).append(Rule(pattern))
         self._library = library
         self._blocking = blocking
 
-    def pattern_of(self, situation: Situation) -> Pattern | None:
-        """The most specific matching pattern; None where none matches."""
-        tag = type(situation.event).__struct_config__.tag
+    def rules_of(self, situation: Situation) -> list[Rule]:
+        """The matching rules, the most specific first."""
+        tag = str(type(situation.event).__struct_config__.tag)
         lookup = self._lookup(situation)
-        matching = [
-            ready.pattern
-            for ready in self._by_event.get(str(tag), ())
-            if all(test(lookup(name)) for name, test in ready.conditions)
-        ]
-        return max(matching, key=_specificity, default=None)
+        matching = [rule for rule in self._rules.get(tag, ()) if rule.fits(lookup)]
+        return sorted(matching, key=lambda rule: rule.specificity, reverse=True)
+
+    def overruns(self) -> Iterator[tuple[str, str]]:
+        """Ids of patterns whose regexes took too long, each with a sentence."""
+        for rules in self._rules.values():
+            for rule in rules:
+                yield from ((rule.pattern.id, told) for told in rule.overruns())
 
     def route(self, situations: Iterable[Situation]) -> Routed:
         """Findings with their roles, and the verdict."""
         drafts: dict[tuple[Any, ...], _Draft] = {}
-        for situation, pattern in self._claims(situations):
-            facts = self._facts(pattern, situation)
+        for situation, rule in self._claims(situations):
+            pattern, facts = rule.pattern, rule.facts(self._lookup(situation))
             key = (pattern.id, *(facts.get(name) for name in pattern.key))
             if key in drafts:
                 drafts[key].add(situation, facts)
@@ -85,17 +81,15 @@ class Router:
                 drafts[key] = _Draft(pattern, situation, facts)
         return _judge(list(drafts.values()))
 
-    def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Pattern]]:
-        """Events with their patterns; an exception that only retells another event is left out."""
+    def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Rule]]:
+        """Events with their rules; an exception that only retells another event is left out."""
         claimed = [
-            (situation, pattern)
-            for situation in situations
-            if (pattern := self.pattern_of(situation)) is not None
+            (situation, rules[0]) for situation in situations if (rules := self.rules_of(situation))
         ]
         told = {
             id(traceback)
-            for situation, _ in claimed
-            if not isinstance(situation.event, PythonException)
+            for situation, rule in claimed
+            if not isinstance(situation.event, PythonException) and _tells_a_failure(rule.pattern)
             for traceback in situation.retold_by
         }
         places = {
@@ -104,9 +98,11 @@ class Router:
             if not isinstance(situation.event, ErrorText)
         }
         explained = {
-            id(situation.shim) for situation, pattern in claimed if "shim_function" in pattern.where
+            id(situation.shim)
+            for situation, rule in claimed
+            if "shim_function" in rule.pattern.where
         }
-        for situation, pattern in claimed:
+        for situation, rule in claimed:
             event = situation.event
             if id(event) in explained:
                 continue
@@ -114,29 +110,22 @@ class Router:
                 (event.place.source, event.place.line) in places
             )
             if id(event) not in told and not retold:
-                yield situation, pattern
-
-    def _facts(self, pattern: Pattern, situation: Situation) -> dict[str, Any]:
-        lookup = self._lookup(situation)
-        facts: dict[str, Any] = dict.fromkeys(CLASS_FACTS[pattern.failure_class])
-        for name, source in pattern.facts.items():
-            facts[name] = _fact(source, lookup)
-        return facts
+                yield situation, rule
 
     def _lookup(self, situation: Situation) -> Lookup:
         def lookup(name: str) -> Any:
             if name in _FROM_ARTIFACTS:
                 return _FROM_ARTIFACTS[name](self._library, situation)
-            if name == "launches_are_asynchronous":
+            if name == _ASYNCHRONOUS:
                 return None if self._blocking is None else not self._blocking
             return situation.field(name)
 
         return lookup
 
 
-def _specificity(pattern: Pattern) -> tuple[bool, int]:
-    """Patterns of a known class come before nets for the rest, then those with more conditions."""
-    return pattern.failure_class != "undecided", len(pattern.where)
+def _tells_a_failure(pattern: Pattern) -> bool:
+    """Whether what a user's pattern on lines says of a line makes the exception around it told."""
+    return pattern.event != "line" or pattern.role in ("cause", "consequence")
 
 
 def _kernel_of_file(library: Library, situation: Situation) -> str | None:
@@ -155,16 +144,9 @@ _FROM_ARTIFACTS: dict[str, Callable[[Library, Situation], Any]] = {
     "package.kernel": _kernel_of_file,
     "package.input_name": _input_name,
 }
-
-
-def _fact(source: Any, lookup: Lookup) -> Any:
-    """A fact: a field, the first known of several, `{value}` itself, or a regex's `{group}`."""
-    if isinstance(source, dict):
-        return source["value"] if "value" in source else extract(source, lookup(source["field"]))
-    if isinstance(source, list):
-        found = (_fact(one, lookup) for one in source)
-        return next((value for value in found if value is not None), None)
-    return lookup(source)
+_ASYNCHRONOUS = "launches_are_asynchronous"
+#: names of what patterns may ask beside the fields of an event
+LOOKED_UP = (*JOINED_FIELDS, *_FROM_ARTIFACTS, _ASYNCHRONOUS)
 
 
 #: facts that add up over the records of a finding
@@ -236,9 +218,15 @@ class _Draft:
             rank=self.rank,
             process=self.process,
             evidence=tuple(self._evidence()),
-            explain=fill(pattern.explain, known),
+            explain=_explain(pattern, known),
             fixes=tuple(fill(text, known) for text in pattern.fixes),
         )
+
+
+def _explain(pattern: Pattern, known: dict[str, Any]) -> str:
+    """The pattern's text, and a question about the bound where an index passed one."""
+    question = bounds.asked(known.get("upper")) if pattern.role == "cause" else None
+    return " ".join(filter(None, (fill(pattern.explain, known), question)))
 
 
 def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
@@ -249,12 +237,17 @@ def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
+def placeholders(template: str) -> list[str]:
+    """The names of facts that a pattern's text asks for."""
+    return _PLACEHOLDER.findall(template)
+
+
 def fill(template: str, facts: dict[str, Any]) -> str:
     """A pattern's text with its facts: `{name}`; a part in `[[ ]]` goes where a fact is null."""
     parts = []
     for at, part in enumerate(template.replace("]]", "[[").split("[[")):
         optional = at % 2 == 1
-        names = _PLACEHOLDER.findall(part)
+        names = placeholders(part)
         if optional and any(facts.get(name) is None for name in names):
             continue
         parts.append(_PLACEHOLDER.sub(lambda match: _told(facts.get(match[1])), part))

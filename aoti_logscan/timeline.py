@@ -164,6 +164,10 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
 }
 
 
+#: names of what a situation knows beside the fields of its event
+JOINED_FIELDS = tuple(_JOINED)
+
+
 def _is_abort(event: Event) -> bool | None:
     """Whether a process ended itself, as told by others; None for signals that are no crash."""
     if not isinstance(event, ProcessDeath) or event.signal not in _CRASHES:

@@ -84,3 +84,10 @@ def test_command_starts_without_the_slow_libraries() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_pattern_in_the_readme_is_sound(tmp_path: Path, run: Run) -> None:
+    block = README.split("```toml\n")[1].split("```")[0]
+    (tmp_path / "kv-cache.toml").write_text(block, encoding="utf-8")
+    result = run("patterns", "check", str(tmp_path))
+    assert result.exit_code == 0, result.stdout

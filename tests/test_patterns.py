@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from aoti_logscan.errors import PatternError
+from aoti_logscan.catalogue import catalogue
 from aoti_logscan.events import AnyEvent
 from aoti_logscan.pattern import (
     CLASS_FACTS,
     Example,
     Pattern,
     folder_of_patterns,
-    read_pattern,
     read_patterns,
-    schema_errors,
 )
+from aoti_logscan.pattern_check import check_file
+from aoti_logscan.rehearsal import rehearse
 from tests.conftest import FIXTURES, Diagnose
 from tests.rewriting import rewrite
 
 FOLDER = folder_of_patterns()
 PATTERNS = read_patterns(FOLDER)
 FILES = sorted(FOLDER.glob("*.toml"))
-SCHEMA = json.loads((FOLDER / "pattern.schema.json").read_text(encoding="utf-8"))
 SEEDS = range(12)
 
 _ids = [pattern.id for pattern in PATTERNS]
@@ -49,8 +46,17 @@ def _first(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
-def test_pattern_file_keeps_to_the_schema(file: Path) -> None:
-    assert list(schema_errors(tomllib.loads(file.read_text(encoding="utf-8")), SCHEMA)) == []
+def test_pattern_file_has_no_flaw(file: Path) -> None:
+    assert check_file(file).flaws == ()
+
+
+def test_each_example_is_claimed_by_its_own_pattern_and_by_no_other() -> None:
+    rehearsed = rehearse(catalogue())
+    assert rehearsed.flaws == ()
+    assert {owner for owner, _ in rehearsed.confusion} == set(_ids)
+    assert all(owner == claimer for owner, claimer in rehearsed.confusion)
+    assert rehearsed.examples == len(EXAMPLES)
+    assert rehearsed.counterexamples == len(COUNTEREXAMPLES)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=_ids)
@@ -106,23 +112,3 @@ def test_verdict_on_a_fixture_does_not_move_when_it_is_rewritten(
     text = log.read_text(encoding="utf-8", errors="replace")
     before, after = diagnose(text)["verdict"], diagnose(rewrite(text, seed))["verdict"]
     assert (after["class"], after["certainty"]) == (before["class"], before["certainty"])
-
-
-@pytest.mark.parametrize(
-    ("broken", "said"),
-    [
-        ("title = 3", "title"),
-        ("title = ", "Invalid value"),
-        ('title = "x"\nclass = "no-such-class"\nevent = "gpu-error"', "class"),
-    ],
-)
-def test_broken_pattern_names_its_file_and_what_is_wrong(
-    broken: str, said: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "broken.toml"
-    file.write_text(broken, encoding="utf-8")
-    with pytest.raises(PatternError, match=r"broken\.toml") as caught:
-        read_pattern(file)
-    assert said in str(caught.value) or any(
-        said in line for line in schema_errors(tomllib.loads(broken), SCHEMA)
-    )
