@@ -26,6 +26,7 @@ from aoti_logscan.events import (
     SanitizerError,
     ShimFailure,
 )
+from aoti_logscan.kernel_origin import completed
 from aoti_logscan.launches import last_launch, launches
 from aoti_logscan.report import CERTAINTIES, Call, Certainty, Kernel
 from aoti_logscan.router import Routed
@@ -105,10 +106,12 @@ def last_kernel(
     asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
     scene = _Scene(_same_process(situations, cause), library, asynchronous)
     found = next((kernel for find in _FINDERS for kernel in find(scene)), None)
-    if found is not None and inferred and found.found_by in _HOST_SIDE:
+    if found is None:
+        return None
+    if inferred and found.found_by in _HOST_SIDE:
         certainty = max(found.certainty, "likely", key=CERTAINTIES.index)
         found = msgspec.structs.replace(found, certainty=certainty)
-    return found
+    return completed(found, library)
 
 
 def _is_before_the_run(routed: Routed) -> bool:

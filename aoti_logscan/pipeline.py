@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +15,18 @@ import msgspec
 from aoti_logscan import __version__, advice
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.package import Package, read_artifact
+from aoti_logscan.artifacts.provenance import (
+    Provenance,
+    read_node_mappings,
+    read_stack_traces,
+)
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
-from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion
+from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion, TraceArtifact
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
+from aoti_logscan.lineage import Check, lineage
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.parsers.raw_line import RawLines
 from aoti_logscan.pattern import Next, folder_of_patterns
@@ -29,6 +36,7 @@ from aoti_logscan.report import (
     Finding,
     Flag,
     LaunchReport,
+    Lineage,
     NextStep,
     Problem,
     Report,
@@ -96,8 +104,9 @@ def _evidence(readings: tuple[Reading, ...], rank: int | None) -> Evidence:
     around = situations([(reading.name, reading.scanned.events) for reading in readings])
     if rank is not None:
         around = [one for one in around if one.rank is None or one.rank == rank]
-    code = _logged_code(one.event for one in around)
-    return Evidence(readings, tuple(around), Library([*_packages(readings), *code]))
+    events = [one.event for one in around]
+    library = Library([*_packages(readings), *_logged_code(events)], _logged_provenance(events))
+    return Evidence(readings, tuple(around), library)
 
 
 def analyze(
@@ -169,6 +178,23 @@ def _scanner(anchors: tuple[str, ...]) -> Scanner:
     return Scanner((*PARSERS, *lines), OWNERS)
 
 
+#: readers of the artifacts of a trace that tell where kernels come from
+_TRACED_PROVENANCE = {
+    "inductor_provenance_tracking_kernel_stack_traces": read_stack_traces,
+    "inductor_provenance_tracking_node_mappings": read_node_mappings,
+}
+
+
+def _logged_provenance(events: Iterable[Event]) -> Provenance:
+    """What the traces tell of where kernels come from; an artifact cut short tells nothing."""
+    found = []
+    for event in events:
+        if isinstance(event, TraceArtifact) and event.name in _TRACED_PROVENANCE:
+            with contextlib.suppress(ValueError):
+                found.append(_TRACED_PROVENANCE[event.name](event.text))
+    return Provenance.merged(found)
+
+
 def _nothing_opened(readings: Sequence[Reading]) -> str:
     if not readings:
         return "nothing to read: what was named holds no files"
@@ -232,7 +258,7 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
             blocking=blocking,
             inferred=advice.blocking_is_inferred(states, events),
         ),
-        lineage=None,
+        lineage=_lineage(routed, library),
         flags=states,
         next_steps=_next_steps(routed, states),
         compiles=tuple(_compiles(evidence.situations)),
@@ -243,15 +269,26 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     )
 
 
+#: classes whose failed check can be followed back to the inputs
+_INDEX_CHECKS = ("triton-index-out-of-bounds", "cpu-index-out-of-bounds")
+
+
+def _lineage(routed: Routed, library: Library) -> Lineage | None:
+    if routed.verdict.failure_class not in _INDEX_CHECKS:
+        return None
+    check = Check.of(routed.findings[0].facts)
+    return lineage(check, library) if check else None
+
+
 def _packages(readings: Sequence[Reading]) -> Iterator[Package]:
     return (reading.package for reading in readings if reading.package)
 
 
 def _logged_code(events: Iterable[Event]) -> Iterator[Package]:
-    """The wrappers that stand in traces and logs, as packages of one source."""
+    """The generated code that stands in traces and logs, as packages of one source."""
     for event in events:
-        if isinstance(event, GeneratedCode) and event.part == "wrapper" and event.text:
-            name = event.file or f"wrapper.{'cpp' if event.language == 'cpp' else 'py'}"
+        if isinstance(event, GeneratedCode) and event.part != "header" and event.text:
+            name = event.file or f"{event.part}.{'cpp' if event.language == 'cpp' else 'py'}"
             yield Package(name, None, None, (read_wrapper(name, event.text),), ())
 
 

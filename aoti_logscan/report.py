@@ -95,10 +95,86 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     arguments: tuple[Argument, ...] = ()
     call: Call | None = None
-    producers: tuple[dict[str, Any], ...] = ()
+    producers: tuple[Producer, ...] = ()
     source_nodes: tuple[str, ...] = ()
     aten_ops: tuple[str, ...] = ()
     user_stack: tuple[str, ...] = ()
+
+
+class InputRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph input: its position among the inputs, and the name in the generated code."""
+
+    position: int
+    name: str
+
+
+class InputDim(msgspec.Struct, frozen=True, kw_only=True):
+    """A dim of a graph input; `dim` is None for a size that is an input itself."""
+
+    position: int
+    name: str
+    dim: int | None
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """What the upper bound of an index check is.
+
+    `parameter` is the kernel's, `argument` what the wrapper gives for it, both None where the
+    bound is a number; then `input` is the indexed tensor and dim. `checked_lower` and
+    `checked_upper` are what the wrapper's own checks demand of that dim, None without one.
+    """
+
+    parameter: str | None = None
+    argument: str | None = None
+    input: InputDim | None = None
+    checked_lower: int | None = None
+    checked_upper: int | None = None
+
+
+class IndexSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an index comes from: data (`loaded`), sizes (`computed`) or both (`mixed`).
+
+    `parameter` is the pointer it is loaded from, `argument` the wrapper's tensor, which is a graph
+    `input` or was `produced_by` an earlier kernel.
+    """
+
+    kind: Literal["loaded", "computed", "mixed"]
+    parameter: str | None = None
+    argument: str | None = None
+    input: InputRef | None = None
+    produced_by: str | None = None
+
+
+class Lineage(msgspec.Struct, frozen=True, kw_only=True):
+    """From a failed index check back to the model's inputs.
+
+    `kernel` is None where several fit: then they are the `candidates`. `slice` are the kernel's own
+    lines that the index is made of; `failing_values` are sizes by symbol, each with the index that
+    the kernel computes from them, proven by evaluation.
+    """
+
+    kernel: str | None
+    index: str
+    lower: str | None
+    upper: str | None
+    slice: tuple[str, ...] = ()
+    bound: Bound | None = None
+    index_source: IndexSource | None = None
+    failing_values: tuple[dict[str, int], ...] = ()
+    candidates: tuple[str, ...] = ()
+    source_nodes: tuple[str, ...] = ()
+    aten_ops: tuple[str, ...] = ()
+    user_stack: tuple[str, ...] = ()
+    cause: str | None = None
+    fixes: tuple[str, ...] = ()
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True):
+    """A tensor that a kernel read: the kernel that made it, or the graph input it is."""
+
+    argument: str
+    kernel: str | None
+    input: InputRef | None = None
 
 
 class LaunchReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +254,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     findings: tuple[Finding, ...]
     last_kernel: Kernel | None
-    lineage: dict[str, Any] | None
+    lineage: Lineage | None
     flags: tuple[Flag, ...]
     next_steps: tuple[NextStep, ...]
     compiles: tuple[CompileRecord, ...]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from aoti_logscan.artifacts.provenance import Provenance, read_kernel_information
 from aoti_logscan.artifacts.wrapper_code import Wrapper, read_wrapper
 
 #: bytes of one entry and of all entries that are read, and entries looked at
@@ -25,6 +26,7 @@ MAX_ENTRIES = 10_000
 
 _SOURCES = (".wrapper.cpp", ".kernel.cpp", ".cpp", ".py")
 _METADATA = "_metadata.json"
+_PROVENANCE = "kernel_information.json"
 _WRAPPER_METADATA = ".wrapper_metadata.json"
 _BROKEN = (
     OSError,
@@ -48,6 +50,7 @@ class Package(NamedTuple):
     compute_capability: str | None
     wrappers: tuple[Wrapper, ...]
     problems: tuple[str, ...]
+    provenance: Provenance = Provenance()
 
 
 def read_artifact(name: str, data: bytes) -> Package:
@@ -63,10 +66,13 @@ def _read_zip(name: str, data: bytes) -> Package:
     wrappers: list[Wrapper] = []
     metadata: dict[str, str] = {}
     problems: list[str] = []
+    told: list[Provenance] = []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for entry, content in _entries(archive, problems):
-                if entry.endswith(_METADATA):
+                if entry.endswith(_PROVENANCE):
+                    told.append(_provenance(entry, content, problems))
+                elif entry.endswith(_METADATA):
                     found = _metadata(entry, content, problems)
                     # the loader goes by the wrapper's metadata, not by the kernels'
                     loaded_by = entry.endswith(_WRAPPER_METADATA)
@@ -81,6 +87,7 @@ def _read_zip(name: str, data: bytes) -> Package:
         metadata.get("AOTI_COMPUTE_CAPABILITY") or None,
         tuple(wrappers),
         tuple(problems),
+        Provenance.merged(told),
     )
 
 
@@ -90,7 +97,7 @@ def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[st
     if len(entries) > MAX_ENTRIES:
         problems.append(f"{len(entries) - MAX_ENTRIES} of {len(entries)} entries were not read")
     for entry in entries[:MAX_ENTRIES]:
-        if not entry.filename.endswith((*_SOURCES, _METADATA)):
+        if not entry.filename.endswith((*_SOURCES, _METADATA, _PROVENANCE)):
             continue
         limit = min(MAX_ENTRY, left)
         try:
@@ -111,6 +118,14 @@ def _metadata(entry: str, content: bytes, problems: list[str]) -> dict[str, str]
     except (msgspec.DecodeError, RecursionError) as error:
         problems.append(f"{entry}: {error}")
         return {}
+
+
+def _provenance(entry: str, content: bytes, problems: list[str]) -> Provenance:
+    try:
+        return read_kernel_information(content)
+    except ValueError as error:
+        problems.append(f"{entry}: {error}")
+        return Provenance()
 
 
 def _text(data: bytes) -> str:

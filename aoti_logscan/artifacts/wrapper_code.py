@@ -12,8 +12,16 @@ import hashlib
 import re
 from typing import NamedTuple
 
-# async_compile.triton('triton_poi_fused_index_0', '''
-_TRITON = re.compile(r"async_compile\.triton\('(?P<name>\w+)', '''(?P<source>.*?)'''", re.DOTALL)
+# triton_poi_fused_index_0 = async_compile.triton('triton_poi_fused_index_0', '''
+_TRITON = re.compile(
+    r"(?:^(?P<variable>\w+) = )?async_compile\.triton\('(?P<quoted>\w+)', '''(?P<source>.*?)'''",
+    re.DOTALL | re.MULTILINE,
+)
+# cpp_fused_index_0 = async_compile.cpp_pybinding(['const int64_t*', 'float*'], r'''
+_CPP = re.compile(
+    r"^(?P<variable>\w+) = async_compile\.cpp_pybinding\(\[[^\]\n]*\], r?'''(?P<source>.*?)'''",
+    re.DOTALL | re.MULTILINE,
+)
 _DEF = re.compile(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
 #     inputs_info_[0].name = "arg0_1";
 _INPUT = re.compile(
@@ -55,14 +63,34 @@ def read_wrapper(name: str, text: str) -> Wrapper:
 
 
 def _kernels(name: str, text: str) -> dict[str, str]:
+    return {source_stem(source.text): source.kernel for source in triton_sources(name, text)}
+
+
+class Source(NamedTuple):
+    """The source of a kernel, with the name that the wrapper calls it by."""
+
+    kernel: str
+    text: str
+
+
+def triton_sources(name: str, text: str) -> list[Source]:
+    """The Triton sources in a file, as they are compiled: its line 1 is theirs."""
     indented = not name.endswith(".py")
-    found = {}
-    for match in _TRITON.finditer(text):
-        source = _INDENT.sub("", match["source"]) if indented else match["source"]
-        found[source_stem(source)] = match["name"]
+    found = [
+        Source(
+            match["variable"] or match["quoted"],
+            _INDENT.sub("", match["source"]) if indented else match["source"],
+        )
+        for match in _TRITON.finditer(text)
+    ]
     if not found and (definition := _DEF.search(text)):
-        found[source_stem(text)] = definition["name"]
+        return [Source(definition["name"], text)]
     return found
+
+
+def cpp_sources(text: str) -> list[Source]:
+    """The C++ sources that a Python wrapper compiles; the function in them is called `kernel`."""
+    return [Source(match["variable"], match["source"]) for match in _CPP.finditer(text)]
 
 
 def _inputs(text: str) -> tuple[str, ...]:

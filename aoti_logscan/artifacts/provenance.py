@@ -1,0 +1,127 @@
+"""From a kernel's call to the user's model: graph nodes, ATen operators, source lines.
+
+`kernel_information.json` of a package and the artifacts of a trace know more than the comments in
+the wrapper; they are there when INDUCTOR_PROVENANCE was on. Source: torch 2.13,
+_inductor/debug.py (`create_kernel_information_json`, `dump_inductor_provenance_info`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from aoti_logscan.artifacts.wrapper_body import KernelCall
+
+# aoti_torch_cuda_mm_out      extern_kernels.mm      torch.ops.aten.sort.stable
+_OPERATOR = re.compile(
+    r"^(?:aoti_torch_(?:cpu|cuda|xpu|mps)_(?P<shim>\w+?)(?:_out)?"
+    r"|extern_kernels\.(?P<extern>\w+)|(?:torch\.ops\.)?aten\.(?P<aten>\w+).*)$"
+)
+
+
+class Origin(NamedTuple):
+    """Where a call comes from; empty where nothing tells."""
+
+    source_nodes: tuple[str, ...] = ()
+    aten_ops: tuple[str, ...] = ()
+    user_stack: tuple[str, ...] = ()
+
+
+class Provenance(NamedTuple):
+    """By debug handle (`cpp_fused_0:1`): the user's stacks, and the nodes of the user's graph."""
+
+    stacks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    nodes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+    @classmethod
+    def merged(cls, parts: Iterable[Provenance]) -> Provenance:
+        """All of them; a handle that two tell differently is told by none."""
+        every = list(parts)
+        return cls(
+            _merged([part.stacks for part in every]), _merged([part.nodes for part in every])
+        )
+
+
+def _merged(maps: list[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    differing: set[str] = set()
+    for one in maps:
+        for handle, told in one.items():
+            if found.setdefault(handle, told) != told:
+                differing.add(handle)
+    return {handle: told for handle, told in found.items() if handle not in differing}
+
+
+def read_kernel_information(data: bytes | str) -> Provenance:
+    """The `kernel_information.json` of a package; raises `ValueError` for anything else."""
+    told = _decoded(data)
+    return Provenance(
+        {handle: _texts(one.get("stack_traces")) for handle, one in told.items() if _is_map(one)},
+        {handle: _texts(one.get("pre_grad_nodes")) for handle, one in told.items() if _is_map(one)},
+    )
+
+
+def read_stack_traces(data: bytes | str) -> Provenance:
+    """The trace artifact `inductor_provenance_tracking_kernel_stack_traces`."""
+    return Provenance({handle: _texts(stacks) for handle, stacks in _decoded(data).items()})
+
+
+def read_node_mappings(data: bytes | str) -> Provenance:
+    """The trace artifact `inductor_provenance_tracking_node_mappings`."""
+    told = _decoded(data)
+    post_to_pre, code_to_post = told.get("postToPre"), told.get("cppCodeToPost")
+    if not (isinstance(post_to_pre, dict) and isinstance(code_to_post, dict)):
+        return Provenance()
+    return Provenance(
+        nodes={
+            handle: tuple(
+                dict.fromkeys(node for one in _texts(post) for node in _texts(post_to_pre.get(one)))
+            )
+            for handle, post in code_to_post.items()
+        }
+    )
+
+
+def _decoded(data: bytes | str) -> dict[str, Any]:
+    try:
+        told = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(told, dict):
+        raise ValueError("no JSON object")
+    return told
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(one for one in value if isinstance(one, str))
+
+
+def origin_of(call: KernelCall, provenance: Provenance) -> Origin:
+    """What is known of a call: by its debug handle, else by the comment and the guard above it.
+
+    A comment above an operator's call lists the nodes of the kernels before it too; then the last
+    node is the operator's own.
+    """
+    handle = call.handle or ""
+    nodes, ops = call.nodes, call.ops
+    operator = _OPERATOR.match(call.kernel)
+    if operator or call.kernel.startswith(("aoti_torch_proxy_executor", "torch.ops.")):
+        nodes, ops = nodes[-1:], ops[-1:]
+        name = next(filter(None, operator.groups()), None) if operator else None
+        if name is not None and f"aten.{name}" in call.ops:
+            ops = (f"aten.{name}",)
+    return Origin(
+        provenance.nodes.get(handle) or nodes,
+        ops,
+        provenance.stacks.get(handle) or call.stack,
+    )

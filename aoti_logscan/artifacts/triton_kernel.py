@@ -1,0 +1,114 @@
+"""The Python text of a Triton kernel, read with `ast` and never run.
+
+    tmp4 = tl.where(tmp3, tmp2, tmp0)
+    tl.device_assert((0 <= tmp4) & (tmp4 < ks0), "index out of bounds: 0 <= tmp4 < ks0")
+
+Source: torch 2.13, _inductor/codegen/triton.py (`indirect_indexing`, `device_assert`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from aoti_logscan.artifacts.expression import Load, simplified
+from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode, Loops
+
+#: what an index assertion says first
+SAYS = "index out of bounds: "
+#: characters of a kernel that are read
+MAX_KERNEL = 2_000_000
+
+
+def read_triton(source: str, file: str | None) -> KernelCode | None:
+    """The kernel in a text whose first line is line 1 of its file; None where there is none."""
+    if len(source) > MAX_KERNEL:
+        return None
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+    if not functions:
+        return None
+    function = functions[-1]  # helpers of reductions stand before the kernel
+    lines = source.split("\n")
+    statements = list(_statements(function.body, ()))
+    return KernelCode(
+        name=function.name,
+        language="triton",
+        file=file,
+        parameters=tuple(argument.arg for argument in function.args.args),
+        assignments=tuple(_assignments(statements, lines)),
+        assertions=tuple(_assertions(statements)),
+        accesses=tuple(_accesses(statements)),
+        text=source,
+    )
+
+
+def _statements(body: list[ast.stmt], loops: Loops) -> Iterator[tuple[ast.stmt, Loops]]:
+    for statement in body:
+        yield statement, loops
+        if isinstance(statement, ast.For | ast.While):
+            around = (*loops, (statement.lineno, statement.end_lineno or statement.lineno))
+            yield from _statements(statement.body, around)
+        elif isinstance(statement, ast.If | ast.With):
+            yield from _statements(statement.body, loops)
+
+
+def _assignments(
+    statements: list[tuple[ast.stmt, Loops]], lines: list[str]
+) -> Iterator[Assignment]:
+    for statement, loops in statements:
+        if isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            targets, value = [statement.target], statement.value
+        else:
+            continue
+        text = lines[statement.lineno - 1].strip()
+        simple = simplified(value)
+        for target in targets:
+            for name in _names(target):
+                yield Assignment(statement.lineno, name, simple, text, loops)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple):
+        for part in target.elts:
+            yield from _names(part)
+
+
+def _assertions(statements: list[tuple[ast.stmt, Loops]]) -> Iterator[IndexAssertion]:
+    for statement, loops in statements:
+        match statement:
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(attr="device_assert"),
+                    args=[condition, ast.Constant(value=str(said)), *_],
+                )
+            ) if said.startswith(SAYS):
+                text = said.removeprefix(SAYS)
+                yield IndexAssertion(statement.lineno, text, simplified(condition), loops)
+
+
+def _accesses(statements: list[tuple[ast.stmt, Loops]]) -> Iterator[tuple[int, Load]]:
+    for statement, _ in statements:
+        if isinstance(statement, ast.For | ast.While | ast.If | ast.With):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                access = _access(node, node.func.attr)
+                if access is not None:
+                    yield statement.lineno, access
+
+
+def _access(node: ast.Call, name: str) -> Load | None:
+    """What `tl.load`, `tl.store` or an atomic operation touches."""
+    if name != "load" and name != "store" and not name.startswith("atomic_"):
+        return None
+    as_load = ast.Call(func=ast.Name(id="load"), args=node.args[:1], keywords=[])
+    found = simplified(as_load)
+    return found if isinstance(found, Load) else None

@@ -1,0 +1,415 @@
+"""From a failed index check back to the model's inputs: kernel, bound, index, sizes that fail.
+
+The kernel is the one whose source hashes to the file in the check's text; where no file is told,
+the one with that assertion text, if there is only one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from aoti_logscan.artifacts.dataflow import Operand, arguments_by_parameter
+from aoti_logscan.artifacts.expression import (
+    Apply,
+    Const,
+    Expr,
+    Load,
+    Ref,
+    from_cpp,
+    operands,
+    refs,
+)
+from aoti_logscan.artifacts.kernel_code import (
+    IndexAssertion,
+    IndexSlice,
+    KernelCode,
+    checked_access,
+)
+from aoti_logscan.artifacts.library import Library, Unit
+from aoti_logscan.artifacts.provenance import Origin
+from aoti_logscan.artifacts.wrapper_body import Body, Input, number
+from aoti_logscan.failing_sizes import Sizes, failing, sizes_of
+from aoti_logscan.report import Bound, IndexSource, InputDim, InputRef, Lineage
+
+# 1000   1000L
+_NUMBER = re.compile(r"^-?\d+[lLuU]*$")
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed index check as its text tells it."""
+
+    kernel: str | None
+    file: str | None
+    line: int | None
+    index: str
+    lower: str | None
+    upper: str | None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Check | None:
+        """The check of a finding's facts; None where they tell no index."""
+        if not facts.get("index"):
+            return None
+        known: dict[str, Any] = {name: facts.get(name) for name in cls.__struct_fields__}
+        return cls(**known)
+
+    def is_said_by(self, assertion: IndexAssertion) -> bool:
+        """Whether an assertion has the check's text, as far as the text came through."""
+        lower = f"{self.lower} <= " if self.lower is not None else ""
+        if self.upper is None:
+            return assertion.text.startswith(f"{lower}{self.index}")
+        return assertion.text == f"{lower}{self.index} < {self.upper}"
+
+
+class _Found(NamedTuple):
+    """A kernel with the assertion that failed in it."""
+
+    unit: Unit
+    code: KernelCode
+    assertion: IndexAssertion
+
+
+def lineage(check: Check, library: Library) -> Lineage | None:
+    """What the generated code at hand tells of a failed check; None where it tells nothing."""
+    found = _kernels(check, library)
+    if not found:
+        return None
+    names = tuple(dict.fromkeys(one.code.name for one in found))
+    if len(names) > 1:
+        return Lineage(
+            kernel=None,
+            index=check.index,
+            lower=check.lower,
+            upper=check.upper,
+            candidates=names,
+            cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
+        )
+    return _Tracer(check, _best(found, library), library).lineage()
+
+
+def _kernels(check: Check, library: Library) -> list[_Found]:
+    """The kernels that may have failed, each with the assertion."""
+    if check.file is not None:
+        exact = [_asserted(check, *one, by_line=True) for one in library.kernels_in(check.file)]
+        if any(exact):
+            return [one for one in exact if one is not None]
+        if library.is_of_another_model(check.file):
+            return []
+    said = [_asserted(check, *one, by_line=False) for one in library.kernels_saying(check.index)]
+    found = [one for one in said if one is not None]
+    named = [one for one in found if one.code.name == check.kernel]
+    return named or found
+
+
+def _asserted(check: Check, unit: Unit, code: KernelCode, *, by_line: bool) -> _Found | None:
+    """The kernel with the assertion on the check's line, else with its text."""
+    said = [one for one in code.assertions if check.is_said_by(one)]
+    if by_line:
+        there = [one for one in code.assertions if one.line == check.line]
+        said = [one for one in there if one in said] or there or said
+    return _Found(unit, code, said[0]) if said else None
+
+
+def _best(found: Sequence[_Found], library: Library) -> _Found:
+    """Of several copies of one kernel, the one in a wrapper that calls it."""
+    called = (one for one in found if library.launches_of(one.code.name, one.unit))
+    return next(called, found[0])
+
+
+class _Tracer:
+    """One kernel's failed check, followed through the wrapper."""
+
+    def __init__(self, check: Check, found: _Found, library: Library) -> None:
+        self._check = check
+        self._code = found.code
+        self._assertion = found.assertion
+        self._library = library
+        self._slice = IndexSlice(found.code, found.assertion, from_cpp(check.index))
+        self._launches = library.launches_of(found.code.name, found.unit)
+        self._launch = self._launches[0] if len(self._launches) == 1 else None
+        self._body: Body | None = self._launches[0].unit.body if self._launches else None
+
+    def lineage(self) -> Lineage:
+        """Everything that the code tells."""
+        bound, source = self._bound(), self._source()
+        values = self._failing_values()
+        origin = self._origin()
+        check = self._check
+        return Lineage(
+            kernel=self._code.name,
+            index=check.index,
+            lower=check.lower,
+            upper=check.upper,
+            slice=tuple(assignment.text for assignment in self._slice.assignments),
+            bound=bound,
+            index_source=source,
+            failing_values=values,
+            source_nodes=origin.source_nodes,
+            aten_ops=origin.aten_ops,
+            user_stack=origin.user_stack,
+            cause=_cause(check, bound, source, values),
+            fixes=tuple(_fixes(check, bound, source, values)),
+        )
+
+    def _origin(self) -> Origin:
+        """Where the kernel's calls come from, all of them where it has several."""
+        origins = [self._library.origin(launch) for launch in self._launches]
+        return Origin(
+            _joined(origin.source_nodes for origin in origins),
+            _joined(origin.aten_ops for origin in origins),
+            _joined(origin.user_stack for origin in origins),
+        )
+
+    def _arguments(self) -> dict[str, str]:
+        if self._launch is None:
+            return {}
+        return arguments_by_parameter(self._launch.use.call, self._code)
+
+    def _bound(self) -> Bound:
+        upper = self._check.upper
+        if upper is None:
+            return Bound()
+        if _NUMBER.match(upper):
+            return self._checked(self._indexed_dim(int(number(upper))), Bound())
+        sizes = [name for name in dict.fromkeys(refs(from_cpp(upper))) if self._is_size(name)]
+        if len(sizes) != 1:
+            return Bound()
+        argument = self._arguments().get(sizes[0])
+        bound = Bound(parameter=sizes[0], argument=argument)
+        return self._checked(self._dim_of(argument) if argument else None, bound)
+
+    def _is_size(self, name: str) -> bool:
+        return name in self._code.parameters
+
+    def _checked(self, dim: InputDim | None, bound: Bound) -> Bound:
+        """The bound with the dim that it is, and what the wrapper checks of that dim."""
+        known = self._body.input(dim.name) if dim and self._body else None
+        at = dim.dim if dim else None
+        if known is None or at is None:
+            return Bound(parameter=bound.parameter, argument=bound.argument, input=dim)
+        return Bound(
+            parameter=bound.parameter,
+            argument=bound.argument,
+            input=dim,
+            checked_lower=known.lower.get(at),
+            checked_upper=known.upper.get(at),
+        )
+
+    def _dim_of(self, argument: str) -> InputDim | None:
+        """The input's dim that an argument is, where one symbol makes it up."""
+        if self._body is None:
+            return None
+        symbols = {_root(name, self._body) for name in refs(from_cpp(argument))}
+        return _input_dim(symbols.pop(), self._body) if len(symbols) == 1 else None
+
+    def _indexed_dim(self, size: int) -> InputDim | None:
+        """The dim of the tensor that the checked index runs over, where it is a graph input's."""
+        index = from_cpp(self._check.index)
+        access = checked_access(self._code, self._assertion, index)
+        if access is None or self._launch is None or self._body is None:
+            return None
+        operand = self._launch.use.operand(access.pointer)
+        known = self._body.input(operand.base) if operand else None
+        if known is None or known.sizes is None:
+            return None
+        strides = {_factor(access.address, self._slice, name) for name in _index_names(self._slice)}
+        fitting = [
+            dim
+            for dim, extent in enumerate(known.sizes)
+            if extent == str(size) and _stride(known, dim) in {*strides, None}
+        ]
+        dim = fitting[0] if len(fitting) == 1 else None
+        return InputDim(position=known.position, name=known.name, dim=dim) if fitting else None
+
+    def _source(self) -> IndexSource:
+        loads, sizes = self._slice.parts
+        if not loads:
+            return IndexSource(kind="computed")
+        kind: Literal["mixed", "loaded"] = "mixed" if sizes else "loaded"
+        parameter = loads[0] if len(loads) == 1 else None
+        operand = self._launch.use.operand(parameter) if self._launch and parameter else None
+        if operand is None or self._body is None:
+            return IndexSource(kind=kind, parameter=parameter)
+        return _loaded(kind, parameter, operand, self._body)
+
+    def _failing_values(self) -> tuple[dict[str, int], ...]:
+        sizes = self._slice.parts.sizes
+        if not sizes or len(self._launches) > 1:
+            return ()
+        bound = (name for name in refs(from_cpp(self._check.upper or "")) if self._is_size(name))
+        return failing(self._code, self._slice, dict.fromkeys((*sizes, *bound)), self._sizes())
+
+    def _sizes(self) -> Sizes:
+        body = self._body
+
+        def expand(name: str) -> str:
+            value = body.symbols.get(name, name) if body else name
+            return name if body and body.input(value) else value
+
+        def limits(symbol: str) -> Iterator[int]:
+            dim = _input_dim(symbol, body) if body else None
+            known = body.input(dim.name) if body and dim else None
+            if known is not None and dim is not None and dim.dim is not None:
+                yield from (value for value in (known.lower.get(dim.dim),) if value is not None)
+                if (upper := known.upper.get(dim.dim)) is not None:
+                    yield from (upper, upper + 1)
+
+        return sizes_of(self._arguments(), expand, limits)
+
+
+def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for part in parts for one in part))
+
+
+def _loaded(
+    kind: Literal["mixed", "loaded"], parameter: str | None, operand: Operand, body: Body
+) -> IndexSource:
+    known = body.input(operand.base)
+    return IndexSource(
+        kind=kind,
+        parameter=parameter,
+        argument=operand.argument,
+        input=InputRef(position=known.position, name=known.name) if known else None,
+        produced_by=operand.made_by.kernel if operand.made_by else None,
+    )
+
+
+def _root(symbol: str, body: Body) -> str:
+    """The symbol that another one is set to: `s18` for `s19 = s18`."""
+    for _ in range(20):
+        value = body.symbols.get(symbol)
+        if value is None or not value.isidentifier() or body.input(value):
+            break
+        symbol = value
+    return symbol
+
+
+def _input_dim(symbol: str, body: Body) -> InputDim | None:
+    """The input's dim that a symbol is the size of; a size passed as an input has no dim."""
+    if symbol in body.sizes:
+        tensor, dim = body.sizes[symbol]
+        known = body.input(tensor)
+        return InputDim(position=known.position, name=known.name, dim=dim) if known else None
+    for known in body.inputs:
+        for dim, extent in enumerate(known.sizes or ()):
+            if extent == symbol:
+                return InputDim(position=known.position, name=known.name, dim=dim)
+    known_size = body.input(body.symbols.get(symbol, symbol))
+    if known_size is None:
+        return None
+    return InputDim(position=known_size.position, name=known_size.name, dim=None)
+
+
+def _stride(known: Input, dim: int) -> int | None:
+    text = (known.strides or ())[dim : dim + 1]
+    return int(text[0]) if text and text[0].isdecimal() else None
+
+
+def _index_names(code: IndexSlice) -> set[str]:
+    """Names of the index in the code: C++ checks a copy of what it accesses with."""
+    names = set()
+    todo: list[Expr] = [code.index]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Ref):
+            names.add(one.name.split("@")[0])
+            value = code.value_of(one.name)
+            if isinstance(value, Ref):
+                todo.append(value)
+    return names
+
+
+def _factor(address: Expr, code: IndexSlice, name: str) -> int | None:
+    """What the index is multiplied with in an address: `96` in `x0 + 96*tmp8`."""
+    todo = [address]
+    while todo:
+        one = todo.pop()
+        match one:
+            case Apply("*", (Const(value), Ref(found))) | Apply("*", (Ref(found), Const(value))):
+                if found == name:
+                    return value
+            case Ref(found) if found == name:
+                return 1
+        todo += () if isinstance(one, Load) else operands(one)
+    return None
+
+
+def _told_dim(dim: InputDim) -> str:
+    of = f"size {dim.dim} of " if dim.dim is not None else ""
+    return f"{of}input {dim.position} ({dim.name})"
+
+
+def _told_source(source: IndexSource) -> str:
+    if source.input is not None:
+        return f"input {source.input.position} ({source.input.name})"
+    if source.produced_by is not None:
+        return f"{source.argument}, which {source.produced_by} made"
+    return source.argument or source.parameter or "the data"
+
+
+def _cause(
+    check: Check, bound: Bound, source: IndexSource, values: Sequence[dict[str, int]]
+) -> str:
+    """Why the check fails, in one sentence."""
+    limit = _limit(check, bound)
+    if values:
+        return f"{_failing_sizes(values[0], bound)}; then the index is {values[0]['index']}"
+    if source.kind == "computed":
+        return f"the index is computed from sizes and is not below {limit}"
+    return f"a value in {_told_source(source)} is out of range for {limit}"
+
+
+def _limit(check: Check, bound: Bound) -> str:
+    if bound.input is None:
+        return f"the bound {check.upper}" if check.upper else "its bound"
+    if bound.parameter is None:
+        return f"the bound {check.upper}, {_told_dim(bound.input)}"
+    return f"the bound {check.upper}, which is {_told_dim(bound.input)}"
+
+
+def _failing_sizes(given: Mapping[str, int], bound: Bound) -> str:
+    sizes = {name: value for name, value in given.items() if name != "index"}
+    told = " and ".join(f"{name} may be {value}" for name, value in sizes.items())
+    if len(sizes) == 1 and bound.input is not None and bound.argument in sizes:
+        value = sizes[bound.argument]
+        lower, upper = bound.checked_lower, bound.checked_upper
+        refused = (lower is not None and value < lower) or (upper is not None and value > upper)
+        guard = "only the input checks refuse that" if refused else "nothing refuses that"
+        return f"{_told_dim(bound.input)} may be {value}, and {guard}"
+    return told
+
+
+def _fixes(
+    check: Check, bound: Bound, source: IndexSource, values: Sequence[dict[str, int]]
+) -> Iterator[str]:
+    if values:
+        sizes = {name: value for name, value in values[0].items() if name != "index"}
+        smallest = min(sizes.values())
+        yield from _size_fixes(bound, smallest)
+    if source.kind != "computed":
+        yield from _data_fixes(check, source)
+
+
+def _size_fixes(bound: Bound, value: int) -> Iterable[str]:
+    where = _told_dim(bound.input) if bound.input else "the size"
+    return (
+        f"Guard in forward: return early, or torch._check(), where {where} is {value}.",
+        f"Or forbid it at export: Dim(..., min={value + 1}) for {where}.",
+        f"Add a sample input where {where} is {value}, so that export sees the case.",
+    )
+
+
+def _data_fixes(check: Check, source: IndexSource) -> Iterator[str]:
+    upper = number(check.upper) if check.upper else "the bound"
+    if source.input is not None:
+        yield (
+            f"Check {_told_source(source)} before the call: every value must be below {upper}, "
+            f"and at least {'-' + upper if _NUMBER.match(upper) else 'minus ' + upper} or 0."
+        )
+    elif source.produced_by is not None:
+        yield f"Look at what {source.produced_by} writes into {source.argument}."
+    yield "In forward, clamp the index or torch._check() its range, if such values may come."
