@@ -115,7 +115,8 @@ def scan(
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
 @click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
-@click.option("--kernel", help="Only the launches of this kernel.")
+@click.option("--kernel", help="One kernel whole: code, calls, what it reads, printed values.")
+@click.option("--buffer", help="One buffer: the calls that write and read it, through renames.")
 @click.pass_context
 def kernels(
     ctx: click.Context,
@@ -124,20 +125,29 @@ def kernels(
     packages: tuple[str, ...],
     rank: int | None,
     kernel: str | None,
+    buffer: str | None,
 ) -> None:
     """List the launches that the intermediate value printer marked.
 
     In order, open (no mark tells that it came back) or back, with the statistics of arguments.
+    Where nothing was marked: the calls in the generated code at hand.
     """
     paths = _or_standard_input(ctx, paths)
     from aoti_logscan import pipeline
-    from aoti_logscan.render.json import render_launches
-    from aoti_logscan.render.kernels import render_kernels
+    from aoti_logscan.render import kernels as render
+    from aoti_logscan.render.json import render_value
 
-    found = _opened(
-        paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank, kernel=kernel)
-    )
-    _write(render_launches(found) if form == "json" else render_kernels(found, kernel), None)
+    found: Any
+    if kernel is not None:
+        found = _opened(paths, lambda: pipeline.kernel(kernel, paths, packages=packages, rank=rank))
+        text = render.render_kernel(found, kernel)
+    elif buffer is not None:
+        found = _opened(paths, lambda: pipeline.buffer(buffer, paths, packages=packages))
+        text = render.render_buffer(found, buffer)
+    else:
+        found = _opened(paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank))
+        text = render.render_kernels(found)
+    _write(render_value(found) if form == "json" else text, None)
 
 
 @cli.command()

@@ -1,13 +1,24 @@
-"""What the generated code tells of a kernel that was named: its call, its inputs, its origin."""
+"""What the generated code tells of kernels: their calls, what they read, where they come from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
+from aoti_logscan.artifacts.dataflow import Operand
 from aoti_logscan.artifacts.library import Launch, Library
-from aoti_logscan.report import Call, InputRef, Kernel, Producer
+from aoti_logscan.launches import Launch as MarkedLaunch
+from aoti_logscan.report import (
+    BufferUse,
+    Call,
+    InputRef,
+    Kernel,
+    KernelReport,
+    LaunchReport,
+    Producer,
+)
 
 
 def completed(kernel: Kernel, library: Library) -> Kernel:
@@ -18,16 +29,8 @@ def completed(kernel: Kernel, library: Library) -> Kernel:
     launch = _launch(kernel, library)
     if launch is None:
         return kernel
-    origin = library.origin(launch)
-    call = launch.use.call
-    return msgspec.structs.replace(
-        kernel,
-        call=kernel.call or Call(launch.unit.name, call.line, call.text),
-        producers=tuple(producers(launch)),
-        source_nodes=origin.source_nodes,
-        aten_ops=origin.aten_ops,
-        user_stack=origin.user_stack,
-    )
+    told = _told(launch, library)
+    return msgspec.structs.replace(kernel, **{**told, "call": kernel.call or told["call"]})
 
 
 def _launch(kernel: Kernel, library: Library) -> Launch | None:
@@ -36,11 +39,28 @@ def _launch(kernel: Kernel, library: Library) -> Launch | None:
         found = library.launch_on(call.file, call.line)
         if found is not None:
             return found
-    named = library.launches_of(kernel.name)
-    return named[0] if len(named) == 1 else None
+    return _only_launch(kernel.name, library)
 
 
-def producers(launch: Launch) -> Iterator[Producer]:
+def _only_launch(name: str, library: Library) -> Launch | None:
+    found = library.launches_of(name)
+    return found[0] if len(found) == 1 else None
+
+
+def _told(launch: Launch, library: Library) -> dict[str, Any]:
+    """What the code tells of a call, by the names of the fields of reports."""
+    origin = library.origin(launch)
+    call = launch.use.call
+    return {
+        "call": Call(launch.unit.name, call.line, call.text),
+        "producers": tuple(_producers(launch)),
+        "source_nodes": origin.source_nodes,
+        "aten_ops": origin.aten_ops,
+        "user_stack": origin.user_stack,
+    }
+
+
+def _producers(launch: Launch) -> Iterator[Producer]:
     """Each tensor that a call reads: the kernel that made it, or the graph input that it is."""
     for operand in launch.use.operands:
         if operand.reads:
@@ -50,3 +70,92 @@ def producers(launch: Launch) -> Iterator[Producer]:
                 kernel=operand.made_by.kernel if operand.made_by else None,
                 input=InputRef(position=known.position, name=known.name) if known else None,
             )
+
+
+def launch_reports(marked: Sequence[MarkedLaunch], library: Library) -> list[LaunchReport]:
+    """The launches that were marked, with what the code tells; without any, the code's own calls.
+
+    A marked launch gets what the code tells where its kernel is called in one place only.
+    """
+    if not marked:
+        return list(_calls(library))
+    return [
+        LaunchReport(
+            index=launch.index,
+            kernel=launch.kernel,
+            open=launch.open,
+            rank=launch.first.rank,
+            source=launch.first.event.place.source,
+            line=launch.first.event.place.line,
+            arguments=launch.arguments(),
+            **(_told(found, library) if (found := _only_launch(launch.kernel, library)) else {}),
+        )
+        for launch in marked
+    ]
+
+
+def _calls(library: Library) -> Iterator[LaunchReport]:
+    """All calls of all wrappers, in order."""
+    for unit in library.units:
+        for index, launch in enumerate(library.launches_in(unit)):
+            call = launch.use.call
+            yield LaunchReport(
+                index=index,
+                kernel=call.kernel,
+                open=None,
+                rank=None,
+                source=unit.name,
+                line=call.line,
+                **_told(launch, library),
+            )
+
+
+def kernel_report(
+    name: str, marked: Sequence[MarkedLaunch], library: Library
+) -> KernelReport | None:
+    """One kernel whole; None where neither a mark nor the code knows it."""
+    found = tuple(one for one in launch_reports(marked, library) if one.kernel == name)
+    if not found:
+        found = tuple(one for one in _calls(library) if one.kernel == name)
+    code = library.code_named(name)
+    if not found and code is None:
+        return None
+    return KernelReport(
+        name=name,
+        code=code.text if code else None,
+        file=code.file if code else None,
+        launches=found,
+    )
+
+
+def buffer_uses(name: str, library: Library) -> list[BufferUse]:
+    """Every call that reads or writes a buffer, in order, whatever the buffer is called there."""
+    found = []
+    for unit in library.units:
+        launches = library.launches_in(unit)
+        bases = {
+            operand.base
+            for launch in launches
+            for operand in launch.use.operands
+            if name in (operand.argument, operand.base)
+        }
+        for launch in launches:
+            for operand in launch.use.operands:
+                if operand.base in bases:
+                    found.append(_buffer_use(operand, launch, library))
+    return found
+
+
+def _buffer_use(operand: Operand, launch: Launch, library: Library) -> BufferUse:
+    origin = library.origin(launch)
+    roles = {(True, False): "read", (False, True): "written", (True, True): "updated"}
+    return BufferUse(
+        buffer=operand.argument,
+        role=roles[operand.reads, operand.writes],  # type: ignore[arg-type]
+        parameter=operand.parameter,
+        kernel=launch.use.call.kernel,
+        file=launch.unit.name,
+        line=launch.use.call.line,
+        source_nodes=origin.source_nodes,
+        user_stack=origin.user_stack,
+    )

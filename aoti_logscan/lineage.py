@@ -152,8 +152,31 @@ class _Tracer:
             aten_ops=origin.aten_ops,
             user_stack=origin.user_stack,
             cause=_cause(check, bound, source, values),
-            fixes=tuple(_fixes(check, bound, source, values)),
+            fixes=(*_size_fixes(bound, values), *self._data_fixes(bound, source)),
         )
+
+    def _data_fixes(self, bound: Bound, source: IndexSource) -> Iterator[str]:
+        """What to do about loaded values, in terms of the tensor that they are loaded from."""
+        if source.kind == "computed":
+            return
+        if source.input is not None and self._slice.is_loaded_as_it_is:
+            yield f"Check {_told_source(source)} before the call: {self._range(bound)}."
+        elif source.input is not None:
+            yield f"Check {_told_source(source)} before the call: the index is made from it."
+        elif source.produced_by is not None:
+            yield f"Look at what {source.produced_by} writes into {source.argument}."
+        yield "In forward, clamp the index or torch._check() its range, if such values may come."
+
+    def _range(self, bound: Bound) -> str:
+        """Which values a tensor of indices may have."""
+        upper, where = self._check.upper, ""
+        if upper is None:
+            return "every value must be in range"
+        if bound.parameter is not None and bound.input is not None:
+            upper, where = "n", f", where n is {_told_dim(bound.input)}"
+        upper = number(upper)
+        lower = f"-{upper}" if self._slice.wraps else "0"
+        return f"every value must be at least {lower} and below {upper}{where}"
 
     def _origin(self) -> Origin:
         """Where the kernel's calls come from, all of them where it has several."""
@@ -383,33 +406,14 @@ def _failing_sizes(given: Mapping[str, int], bound: Bound) -> str:
     return told
 
 
-def _fixes(
-    check: Check, bound: Bound, source: IndexSource, values: Sequence[dict[str, int]]
-) -> Iterator[str]:
-    if values:
-        sizes = {name: value for name, value in values[0].items() if name != "index"}
-        smallest = min(sizes.values())
-        yield from _size_fixes(bound, smallest)
-    if source.kind != "computed":
-        yield from _data_fixes(check, source)
-
-
-def _size_fixes(bound: Bound, value: int) -> Iterable[str]:
+def _size_fixes(bound: Bound, values: Sequence[Mapping[str, int]]) -> Iterable[str]:
+    """What to do about a size that makes the index fail."""
+    if not values:
+        return ()
+    value = min(size for name, size in values[0].items() if name != "index")
     where = _told_dim(bound.input) if bound.input else "the size"
     return (
         f"Guard in forward: return early, or torch._check(), where {where} is {value}.",
         f"Or forbid it at export: Dim(..., min={value + 1}) for {where}.",
         f"Add a sample input where {where} is {value}, so that export sees the case.",
     )
-
-
-def _data_fixes(check: Check, source: IndexSource) -> Iterator[str]:
-    upper = number(check.upper) if check.upper else "the bound"
-    if source.input is not None:
-        yield (
-            f"Check {_told_source(source)} before the call: every value must be below {upper}, "
-            f"and at least {'-' + upper if _NUMBER.match(upper) else 'minus ' + upper} or 0."
-        )
-    elif source.produced_by is not None:
-        yield f"Look at what {source.produced_by} writes into {source.argument}."
-    yield "In forward, clamp the index or torch._check() its range, if such values may come."

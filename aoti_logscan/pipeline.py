@@ -24,6 +24,7 @@ from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion, TraceArtifact
+from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_reports
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.lineage import Check, lineage
@@ -32,9 +33,11 @@ from aoti_logscan.parsers.raw_line import RawLines
 from aoti_logscan.pattern import Next, folder_of_patterns
 from aoti_logscan.report import (
     SCHEMA_VERSION,
+    BufferUse,
     CompileRecord,
     Finding,
     Flag,
+    KernelReport,
     LaunchReport,
     Lineage,
     NextStep,
@@ -153,23 +156,29 @@ def kernels(
     *,
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
-    kernel: str | None = None,
 ) -> tuple[LaunchReport, ...]:
-    """The launches that the printer marked, in order; those of one kernel where it is named."""
-    found = launches(read(paths, packages=packages, rank=rank).situations)
-    return tuple(
-        LaunchReport(
-            index=launch.index,
-            kernel=launch.kernel,
-            open=launch.open,
-            rank=launch.first.rank,
-            source=launch.first.event.place.source,
-            line=launch.first.event.place.line,
-            arguments=launch.arguments(),
-        )
-        for launch in found
-        if kernel is None or launch.kernel == kernel
-    )
+    """The launches that the printer marked, in order; without any, the calls in the code."""
+    evidence = read(paths, packages=packages, rank=rank)
+    return tuple(launch_reports(launches(evidence.situations), evidence.library))
+
+
+def kernel(
+    name: str,
+    paths: Sequence[str | Path],
+    *,
+    packages: Sequence[str | Path] = (),
+    rank: int | None = None,
+) -> KernelReport | None:
+    """One kernel whole: code, calls, what it reads, printed values; None where it is not known."""
+    evidence = read(paths, packages=packages, rank=rank)
+    return kernel_report(name, launches(evidence.situations), evidence.library)
+
+
+def buffer(
+    name: str, paths: Sequence[str | Path], *, packages: Sequence[str | Path] = ()
+) -> tuple[BufferUse, ...]:
+    """The calls that read or write a buffer, in order, through renames."""
+    return tuple(buffer_uses(name, read(paths, packages=packages).library))
 
 
 @cache

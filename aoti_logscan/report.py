@@ -178,18 +178,47 @@ class Producer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch that the printer marked; `index` counts launches of its stream from 0.
+    """One launch that the printer marked, or one call in the generated code.
 
-    `open` is True where no mark tells that it came back; `arguments` are as in `Kernel`.
+    `index` counts launches of a stream (calls of a wrapper) from 0. `open` is True where no mark
+    tells that a launch came back, None for a call of which nothing tells that it ran. `arguments`
+    and the rest are as in `Kernel`.
     """
 
     index: int
     kernel: str
-    open: bool
+    open: bool | None
     rank: int | None
     source: str
     line: int
     arguments: tuple[Argument, ...] = ()
+    call: Call | None = None
+    producers: tuple[Producer, ...] = ()
+    source_nodes: tuple[str, ...] = ()
+    aten_ops: tuple[str, ...] = ()
+    user_stack: tuple[str, ...] = ()
+
+
+class KernelReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel whole: its code where it is at hand, and its launches."""
+
+    name: str
+    code: str | None
+    file: str | None
+    launches: tuple[LaunchReport, ...]
+
+
+class BufferUse(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that reads or writes a buffer, under the name that the buffer has there."""
+
+    buffer: str
+    role: Literal["read", "written", "updated"]
+    parameter: str | None
+    kernel: str
+    file: str
+    line: int
+    source_nodes: tuple[str, ...] = ()
+    user_stack: tuple[str, ...] = ()
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):

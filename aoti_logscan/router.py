@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from aoti_logscan import bounds
 from aoti_logscan.artifacts.library import Library
+from aoti_logscan.artifacts.wrapper_body import expected
 from aoti_logscan.events import ErrorText, InputCheck, PythonException
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
@@ -139,10 +140,25 @@ def _input_name(library: Library, situation: Situation) -> str | None:
     return library.input_name(event.input, [situation.shim.file] if situation.shim else [])
 
 
+def _input_expected(library: Library, situation: Situation) -> str | None:
+    """The whole of what the package expects of the refused input."""
+    event = situation.event
+    if not isinstance(event, InputCheck) or event.input is None:
+        return None
+    known = library.input(event.input, [situation.shim.file] if situation.shim else [])
+    return expected(known) if known else None
+
+
+def _custom_ops(library: Library, _situation: Situation) -> str | None:
+    return ", ".join(library.custom_ops[:5]) or None
+
+
 _FROM_ARTIFACTS: dict[str, Callable[[Library, Situation], Any]] = {
     "package.device": lambda library, _situation: library.device,
     "package.kernel": _kernel_of_file,
     "package.input_name": _input_name,
+    "package.input_expected": _input_expected,
+    "package.custom_ops": _custom_ops,
 }
 _ASYNCHRONOUS = "launches_are_asynchronous"
 #: names of what patterns may ask beside the fields of an event

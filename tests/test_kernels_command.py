@@ -83,7 +83,15 @@ def test_launches_are_listed_in_order_with_their_arguments(run: Run) -> None:
 
 def test_launches_as_json_have_all_that_was_printed(run: Run) -> None:
     first, second, third = _launches(run)
+    without_code: dict[str, Any] = {
+        "call": None,
+        "producers": [],
+        "source_nodes": [],
+        "aten_ops": [],
+        "user_stack": [],
+    }
     assert first == {
+        **without_code,
         "index": 0,
         "kernel": "k0",
         "open": False,
@@ -93,6 +101,7 @@ def test_launches_as_json_have_all_that_was_printed(run: Run) -> None:
         "arguments": [ARGUMENT, {**ARGUMENT, "phase": "after"}],
     }
     assert second == {
+        **without_code,
         "index": 1,
         "kernel": "k1",
         "open": True,
@@ -110,13 +119,49 @@ def test_one_kernel_keeps_the_index_of_its_launch(run: Run) -> None:
 
 
 def test_kernel_is_named_whole(run: Run) -> None:
-    assert _launches(run, "--kernel", "k") == []
+    result = run("kernels", "-f", "json", "--kernel", "k", "-", stdin=LOG.encode())
+    assert json.loads(result.stdout) is None
 
 
 def test_kernel_that_was_not_launched_is_not_called_nothing_marked(run: Run) -> None:
     result = run("kernels", "--kernel", "other", "-", stdin=LOG.encode())
     assert result.exit_code == 0
-    assert "No launch was marked" not in result.stdout
+    assert result.stdout == "No launch of other was marked, and no code here has it.\n"
+
+
+TOWER = FIXTURES / "op-second-of-two-mm-with-provenance" / "input"
+
+
+def test_without_marks_the_calls_of_the_package_are_listed(run: Run) -> None:
+    result = run("kernels", "-f", "json", str(TOWER))
+    found = json.loads(result.stdout)
+    assert [(one["index"], one["open"], one["kernel"]) for one in found] == [
+        (0, None, "aoti_torch_cpu_mm_out"),
+        (1, None, "cpp_fused_mul_relu_sigmoid_0"),
+        (2, None, "aoti_torch_cpu_mm_out"),
+        (3, None, "cpp_fused__log_softmax_1"),
+    ]
+    assert found[2]["source_nodes"] == ["matmul_1"]
+
+
+def test_one_kernel_is_shown_with_its_code_call_and_inputs(run: Run) -> None:
+    shown = run("kernels", "--kernel", "cpp_fused_mul_relu_sigmoid_0", str(TOWER)).stdout
+    assert "reads   buf1 (made by aoti_torch_cpu_mm_out)" in shown
+    assert "build.py" in shown
+    assert 'extern "C"  void  cpp_fused_mul_relu_sigmoid_0(' in shown
+
+
+def test_one_buffer_is_followed_through_its_renames(run: Run) -> None:
+    result = run("kernels", "-f", "json", "--buffer", "buf0", str(TOWER))
+    told = [(one["buffer"], one["role"], one["kernel"]) for one in json.loads(result.stdout)]
+    assert told == [
+        ("buf0", "written", "aoti_torch_cpu_mm_out"),
+        ("buf1", "updated", "cpp_fused_mul_relu_sigmoid_0"),
+        ("buf1", "read", "aoti_torch_cpu_mm_out"),
+    ]
+    shown = run("kernels", "--buffer", "buf0", str(TOWER)).stdout
+    assert "buf1  updated by cpp_fused_mul_relu_sigmoid_0 as in_out_ptr0  cafq6gv7" in shown
+    assert "no" in run("kernels", "--buffer", "buf99", str(TOWER)).stdout.lower()
 
 
 def test_rank_leaves_out_launches_of_others(run: Run) -> None:

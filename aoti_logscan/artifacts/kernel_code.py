@@ -133,6 +133,16 @@ class IndexSlice:
         return inner
 
     @cached_property
+    def wraps(self) -> bool:
+        """Whether a negative value counts from the end."""
+        return self.core != self._through_copies(self.index)
+
+    @cached_property
+    def is_loaded_as_it_is(self) -> bool:
+        """Whether the index, apart from its wrap-around, is a loaded value without arithmetic."""
+        return isinstance(self._value(self.core), Load)
+
+    @cached_property
     def parts(self) -> Parts:
         """What flows into the core; what only chooses between values does not."""
         loads: dict[str, None] = {}

@@ -31,6 +31,11 @@ from aoti_logscan.artifacts.wrapper_code import (
 _Answer = TypeVar("_Answer")
 
 _BASENAME = re.compile(r"[^/\\]+$")
+#: namespaces of operators that come with torch
+_TORCH_OPS = frozenset(
+    {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
+    | {"_c10d_functional", "c10d_functional", "symm_mem", "higher_order", "rngprims", "fsdp", ""}
+)
 # cabc....py: `c` and 51 base-32 digits
 _HASHED = re.compile(r"^c[a-z2-7]{51}$")
 
@@ -135,6 +140,12 @@ class Library:
         found = [one for unit in units for one in unit.body.inputs if one.position == position]
         return found[0] if found and all(one == found[0] for one in found) else None
 
+    @cached_property
+    def custom_ops(self) -> tuple[str, ...]:
+        """Operators in the wrappers that are no part of torch, as their comments name them."""
+        named = (op for unit in self.units for call in unit.body.calls for op in call.ops)
+        return tuple(dict.fromkeys(op for op in named if op.partition(".")[0] not in _TORCH_OPS))
+
     def call_on(self, file: str, line: int) -> tuple[Wrapper, CallLine] | None:
         """The call on a line of the wrapper file of this name."""
         found = {
@@ -151,7 +162,7 @@ class Library:
             launch
             for unit in self.units
             if stem(unit.name) == stem(file)
-            for launch in self._launches(unit)
+            for launch in self.launches_in(unit)
             if launch.use.call.line == line
         ]
         return found[0] if found else None
@@ -165,7 +176,7 @@ class Library:
         found = [
             launch
             for one in units
-            for launch in self._launches(one)
+            for launch in self.launches_in(one)
             if launch.use.call.kernel == kernel
         ]
         files = list(dict.fromkeys(launch.unit for launch in found))
@@ -206,6 +217,11 @@ class Library:
                     return code
         return None
 
+    def code_named(self, kernel: str) -> KernelCode | None:
+        """A kernel's code by the name a wrapper calls it; the first, where several have it."""
+        found = (self.code_of(kernel, unit) for unit in self.units)
+        return next((code for code in found if code is not None), None)
+
     def _triton(self, unit: Unit, source: Source) -> Iterator[tuple[Unit, KernelCode]]:
         code = self._codes.get(source)
         if code is None:
@@ -223,7 +239,8 @@ class Library:
     def _uses(self) -> dict[Unit, tuple[Use, ...]]:
         return {}
 
-    def _launches(self, unit: Unit) -> list[Launch]:
+    def launches_in(self, unit: Unit) -> list[Launch]:
+        """All calls in a wrapper, in order."""
         if unit not in self._uses:
             self._uses[unit] = uses(unit.body, lambda name: self.code_of(name, unit))
         return [Launch(unit, use) for use in self._uses[unit]]

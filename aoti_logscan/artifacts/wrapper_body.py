@@ -108,6 +108,27 @@ class Input(NamedTuple):
     is_size: bool = False
 
 
+def expected(of: Input) -> str | None:
+    """What is expected of an input, as `float32 [s77 (2 to 64), 16], strides [16, 1], on cuda`."""
+    parts = [of.dtype] if of.dtype else []
+    if of.sizes is not None:
+        sizes = ", ".join(_size(of, dim, extent) for dim, extent in enumerate(of.sizes))
+        parts.append(f"[{sizes}]")
+    told = [" ".join(parts)] if parts else []
+    told += [f"strides [{', '.join(of.strides)}]"] if of.strides else []
+    told += [f"on {of.device}"] if of.device else []
+    return ", ".join(told) or None
+
+
+def _size(of: Input, dim: int, extent: str) -> str:
+    lower, upper = of.lower.get(dim), of.upper.get(dim)
+    if extent.isdecimal() or (lower is None and upper is None):
+        return extent
+    low = "" if lower is None else f"{lower} "
+    high = "or more" if upper is None else f"to {upper}" if low else f"up to {upper}"
+    return f"{extent} ({low}{high})"
+
+
 class KernelCall(NamedTuple):
     """A call of a kernel or an operator; `arguments` as written.
 

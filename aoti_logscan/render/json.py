@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from aoti_logscan.report import LaunchReport, Report
+from aoti_logscan.report import Report
 
 
 def render_json(report: Report) -> str:
@@ -19,6 +20,6 @@ def render_lines(values: Iterable[msgspec.Struct]) -> str:
     return msgspec.json.Encoder().encode_lines(list(values)).decode()
 
 
-def render_launches(launches: Sequence[LaunchReport]) -> str:
-    """Launches as an indented JSON list with a final newline."""
-    return msgspec.json.format(msgspec.json.encode(launches), indent=1).decode() + "\n"
+def render_value(value: Any) -> str:
+    """Launches, a kernel or uses of a buffer as indented JSON with a final newline."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=1).decode() + "\n"

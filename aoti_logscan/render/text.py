@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from aoti_logscan.report import Evidence, Finding, Report
+from aoti_logscan.report import Evidence, Finding, IndexSource, Lineage, Producer, Report
 
 _INDENT = "  "
 
@@ -42,7 +42,59 @@ def _verdict(report: Report, width: int) -> Iterator[str]:
     yield _spread(finding.title, finding.certainty, width)
     yield from _wrapped(finding.summary, width, _INDENT)
     yield from _evidence(finding, width)
-    yield from _facts(finding, width)
+    if report.lineage is None:
+        yield from _facts(finding, width)
+    else:
+        yield from _lineage(report.lineage, finding.rank, width)
+
+
+def _lineage(lineage: Lineage, rank: int | None, width: int) -> Iterator[str]:
+    """Kernel, index, bound, what follows from them, and the user's line: a labelled line each."""
+    kernel = lineage.kernel or "one of " + ", ".join(lineage.candidates)
+    rows = [
+        ("rank", None if rank is None else str(rank)),
+        ("kernel", kernel),
+        ("index", _index(lineage.index_source) if lineage.index_source else None),
+        ("bound", _bound(lineage) if lineage.bound else None),
+        ("so", lineage.cause),
+        ("from", origin(lineage.user_stack, lineage.source_nodes)),
+    ]
+    for label, told in rows:
+        if told:
+            yield from _wrapped(told, width, f"{_INDENT}{label:<8}", " " * (len(_INDENT) + 8))
+
+
+def _index(source: IndexSource) -> str:
+    if source.kind == "computed":
+        return "computed from sizes"
+    also = " and computed from sizes" if source.kind == "mixed" else ""
+    if source.input is not None:
+        return f"loaded from input {source.input.position} ({source.input.name}){also}"
+    made = f", made by {source.produced_by}" if source.produced_by else ""
+    return f"loaded from {source.argument or source.parameter or 'several tensors'}{made}{also}"
+
+
+def _bound(lineage: Lineage) -> str:
+    bound = lineage.bound
+    assert bound is not None
+    chain = [lineage.upper or "?"]
+    if bound.argument is not None and bound.argument != lineage.upper:
+        chain.append(bound.argument)
+    if bound.input is not None:
+        of = f"size {bound.input.dim} of " if bound.input.dim is not None else ""
+        chain.append(f"{of}input {bound.input.position} ({bound.input.name})")
+    lower, upper = bound.checked_lower, bound.checked_upper
+    limits = [f"at least {lower}"] if lower is not None else []
+    limits += [f"at most {upper}"] if upper is not None else []
+    checked = f", checked to be {' and '.join(limits)}" if limits and lower != upper else ""
+    return " = ".join(chain) + checked
+
+
+def origin(stack: tuple[str, ...], nodes: tuple[str, ...]) -> str | None:
+    """The user's lines, else the nodes of the graph."""
+    if stack:
+        return "; ".join(" ".join(entry.split()) for entry in stack[:2])
+    return f"graph nodes {', '.join(nodes[:8])}" if nodes else None
 
 
 def _read_summary(report: Report) -> str:
@@ -105,6 +157,20 @@ def _last_kernel(report: Report, width: int) -> Iterator[str]:
         at = f"{kernel.call.file}:{kernel.call.line}" if kernel.call.file else "the call"
         yield _INDENT + _clip_left(visible(at), width - len(_INDENT))
         yield _clip(f"{_INDENT}{_INDENT}{_one_line(kernel.call.text)}", width)
+    reads = "; ".join(producer(one) for one in kernel.producers[:6])
+    if reads:
+        yield from _wrapped(reads, width, f"{_INDENT}reads   ", " " * (len(_INDENT) + 8))
+    told = origin(kernel.user_stack, kernel.source_nodes)
+    if told:
+        yield from _wrapped(told, width, f"{_INDENT}from    ", " " * (len(_INDENT) + 8))
+
+
+def producer(of: Producer) -> str:
+    """A tensor that a kernel reads, with where it comes from."""
+    if of.kernel is not None:
+        return f"{of.argument} (made by {of.kernel})"
+    at = f" (input {of.input.position})" if of.input is not None else ""
+    return f"{of.argument}{at}"
 
 
 def _explain(report: Report, width: int) -> Iterator[str]:
@@ -113,7 +179,8 @@ def _explain(report: Report, width: int) -> Iterator[str]:
     finding = report.findings[report.verdict.finding]
     if finding.explain:
         yield from _wrapped(finding.explain, width, "Why  ", "     ")
-    for number, fix in enumerate(finding.fixes):
+    fixes = (report.lineage.fixes if report.lineage else ()) or finding.fixes
+    for number, fix in enumerate(fixes):
         label = "Fix  " if number == 0 else "     "
         yield from _wrapped(fix, width, f"{label}- ", "       ")
 
