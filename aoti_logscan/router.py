@@ -92,19 +92,20 @@ class Router:
             for situation in situations
             if (pattern := self.pattern_of(situation)) is not None
         ]
+        explained = {
+            id(situation.shim) for situation, pattern in claimed if "shim_function" in pattern.where
+        }
         told = {
             id(traceback)
             for situation, _ in claimed
             if not isinstance(situation.event, PythonException)
+            and id(situation.event) not in explained
             for traceback in situation.retold_by
         }
         places = {
             (situation.event.place.source, situation.event.place.line)
             for situation, _ in claimed
-            if not isinstance(situation.event, ErrorText)
-        }
-        explained = {
-            id(situation.shim) for situation, pattern in claimed if "shim_function" in pattern.where
+            if not isinstance(situation.event, ErrorText | PythonException)
         }
         for situation, pattern in claimed:
             event = situation.event

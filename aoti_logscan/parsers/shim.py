@@ -43,7 +43,7 @@ _LOGGED = re.compile(
 )
 # Error: Cannot find constants fc1_weight in constants_map!      RuntimeError: Constant not found: x
 _CONSTANTS = re.compile(
-    rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) .+)"
+    rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) [^\s\"'{].*)"
 )
 
 
