@@ -46,15 +46,17 @@ class _Form(NamedTuple):
     read: _Reader
 
 
+_END = rb"\s:'\"()\[\],"
 # /opt/venv/.../_C.abi3.so        right before ": undefined symbol"
-_FILE_BEFORE = re.compile(rb"[^\s:'\"()\[\],]+$")
+_FILE_BEFORE = re.compile(rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+)$")
+_WORDS = re.compile(rb"[^" + _END + rb"]+")
 # encoder.pt2     /opt/lib/libx.so.12
-_FILE_NEAR = re.compile(rb"[^\s:'\"()\[\]]+(?:\.so[.\w]*|\.pt2)(?![\w.])")
+_LIBRARY = re.compile(rb"\.(?:pt2|so(?:\.[\w.]*)?)$")
 
 
 def _before(text: bytes, column: int) -> bytes | None:
-    match = _FILE_BEFORE.search(text[max(0, column - _BEFORE) : column])
-    return match[0] if match else None
+    match = _FILE_BEFORE.match(text[max(0, column - _BEFORE) : column])
+    return match["file"] if match else None
 
 
 def _about_file(reason: str) -> _Reader:
@@ -66,8 +68,8 @@ def _near(reason: str) -> _Reader:
     """A text that names no file itself: a package or library that stands in front of it."""
 
     def read(text: bytes, column: int) -> _Said:
-        files = _FILE_NEAR.findall(text[max(0, column - _BEFORE) : column])
-        return _Said(reason, files[-1] if files else None)
+        words = _WORDS.findall(text[max(0, column - _BEFORE) : column])
+        return _Said(reason, next(filter(_LIBRARY.search, reversed(words)), None))
 
     return read
 
@@ -124,12 +126,12 @@ def _undefined_symbol(text: bytes, column: int) -> _Said:
 # python: relocation error: /tmp/m.so: symbol _ZNK3c105Error4whatEv, version LIBC10_2 not defined in
 # file libc10.so with link time reference
 _NOT_DEFINED = re.compile(
-    rb"(?P<file>[^\s:]{1,1000}): symbol (?P<symbol>[^\s,]{1,1000}),? version \S{1,200}$"
+    rb"(?s:.*\s)?(?P<file>[^\s:]+): symbol (?P<symbol>[^\s,]{1,1000}),? version \S{1,200}$"
 )
 
 
 def _not_defined(text: bytes, column: int) -> _Said:
-    match = _NOT_DEFINED.search(text[max(0, column - _BEFORE) : column])
+    match = _NOT_DEFINED.match(text[max(0, column - _BEFORE) : column])
     return _Said("undefined-symbol", match["file"], match["symbol"]) if match else _Said(None)
 
 
@@ -152,13 +154,15 @@ def _cannot_open(text: bytes, column: int) -> _Said:
     return _Said(reason, file)
 
 
-# /lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.38' not found (required by model.so)
-_VERSION = re.compile(rb": version `[^'\n]{1,200}' not found")
+# libm.so.6: version `GLIBC_2.38' not found (required by model.so)     newer: version 'GLIBC_2.38'
+_VERSION = re.compile(
+    rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+): version [`'][^'\n]+'$"
+)
 
 
 def _version(text: bytes, column: int) -> _Said:
-    found = _VERSION.match(text, column) is not None
-    return _Said("abi" if found else None, _before(text, column))
+    match = _VERSION.match(text[max(0, column - _BEFORE) : column])
+    return _Said("abi", match["file"]) if match else _Said(None)
 
 
 # Model encoder not found in package
@@ -255,7 +259,7 @@ _FORMS = (
     _Form(b": undefined symbol: ", _undefined_symbol),
     _Form(b" not defined in file ", _not_defined),
     _Form(b": cannot open shared object file", _cannot_open),
-    _Form(b": version `", _version),
+    _Form(b" not found (required by ", _version),
     _Form(b": file too short", _about_file("corrupt")),
     _Form(b": cannot read file data", _about_file("corrupt")),
     _Form(b": invalid ELF header", _about_file("corrupt")),
@@ -283,6 +287,12 @@ _FORMS = (
         ),
     ),
     _Form(b"dlopen(", _dyld),
+    _Form(
+        b"dlsym(",
+        _matching(
+            rb"dlsym\((?:0x)?[0-9a-f]+, (?P<symbol>[^)\s]+)\): symbol not found", "undefined-symbol"
+        ),
+    ),
     _Form(b"[WinError ", _windows(_WINDOWS)),
     _Form(b"error in LoadLibrary for ", _windows(_LOAD_LIBRARY)),
     _Form(
