@@ -92,7 +92,15 @@ class InputCheck(Event, frozen=True, kw_only=True, tag="input-check"):
 
     check: Literal["handles", "count", "size-stride", "export"]
     property: Literal[
-        "dtype", "device", "dim", "dim-lower-bound", "dim-upper-bound", "stride", "count", "rank"
+        "dtype",
+        "device",
+        "dim",
+        "dim-lower-bound",
+        "dim-upper-bound",
+        "stride",
+        "count",
+        "rank",
+        "alignment",
     ]
     input: int | None = None
     name: str | None = None
@@ -195,6 +203,7 @@ class LoadError(Event, frozen=True, kw_only=True, tag="load-error"):
     """A package or a shared library could not be loaded.
 
     `file` is the library or package that the text names; `said` the text from its own words on.
+    `warned` is True where the line is a warning or a log record below an error.
     """
 
     reason: Literal[
@@ -203,6 +212,18 @@ class LoadError(Event, frozen=True, kw_only=True, tag="load-error"):
     file: str | None
     symbol: str | None
     said: str
+    warned: bool = False
+
+
+class MissingOperator(Event, frozen=True, kw_only=True, tag="missing-operator"):
+    """An operator is not registered, or has no kernel for the backend of its arguments.
+
+    `op` is its name as printed (`ns::op`), None where the text names none; `form` names the text.
+    """
+
+    form: str
+    op: str | None
+    backend: str | None = None
 
 
 class BadValue(Event, frozen=True, kw_only=True, tag="bad-value"):
@@ -424,6 +445,7 @@ AnyEvent = (
     | InputCheck
     | IndexCheck
     | LoadError
+    | MissingOperator
     | BadValue
     | GpuError
     | SanitizerError

@@ -6,12 +6,13 @@ prefixes say, else by their source. Only the order within one stream of marks is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from aoti_logscan.events import BadValue, LaunchMark, ModelInput
+from aoti_logscan.events import BadValue, LaunchMark, ModelInput, Values
 from aoti_logscan.report import Argument
 from aoti_logscan.timeline import Situation
 
@@ -115,43 +116,164 @@ def last_launch(found: Sequence[Launch], home: str | None = None) -> Launch | No
 
 
 def bad_values(situations: Sequence[Situation]) -> list[Situation]:
-    """Where a NaN first came in, for each stream of marks: a graph input, or a kernel's output.
+    """Where a bad value came in, for each stream of marks: a graph input or a kernel's output.
 
     A kernel is named when a tensor is bad after its launch and none of its arguments was known to
     be bad before. A `before` value alone proves nothing: of an output buffer it is uninitialised
-    memory. Infinities are legal (masks are made of them) and are left out.
+    memory. Bad are NaN and, of outputs, +inf; -inf is legal (masks are made of it).
     """
-    streams: dict[tuple[str, int | None, str | None], set[str]] = {}
-    found: dict[tuple[str, int | None, str | None], Situation] = {}
-    for situation in situations:
+    streams: dict[tuple[str, int | None, str | None], _Values] = {}
+    for item in _in_order(situations):
+        event = item.event if isinstance(item, Situation) else item.marks[0]
+        key = (event.place.source, event.rank, event.process)
+        values = streams.setdefault(key, _Values())
+        if isinstance(item, Launch):
+            values.launch(item)
+        else:
+            values.input(item)
+    return [born for values in streams.values() for born in values.born]
+
+
+def _in_order(situations: Sequence[Situation]) -> list[Situation | Launch]:
+    """Graph inputs and launches, as they were printed."""
+    found: list[tuple[tuple[int, str, int, int], Situation | Launch]] = [
+        (one.order, one) for one in situations if isinstance(one.event, ModelInput)
+    ]
+    found += [(one.first.order, one) for one in launches(situations)]
+    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+
+
+# arg3_1   primals_2      names of graph inputs
+_GRAPH_INPUT = re.compile(r"^(?:arg\d+_\d+|primals_\d+|tangents_\d+)$")
+# kernels whose first argument is their output: aoti_torch_cpu_mm_out
+_OUTPUT_FIRST = re.compile(r"^aoti_torch_\w+_out$")
+# kernels that the Python wrapper prints, with their inputs only
+_INPUTS_ONLY = re.compile(r"^(?:extern_kernels|torch\.ops)\.")
+_NUMBER = re.compile(r"_(\d{1,9})$")
+
+
+class _Values:
+    """What one writer's marks told so far: which tensors are bad, and where that began."""
+
+    def __init__(self) -> None:
+        self._nan: set[str] = set()
+        self._inf: set[str] = set()
+        self._first: dict[str, Situation] = {}
+
+    @property
+    def born(self) -> list[Situation]:
+        """The first NaN and the first +inf, where that came before it."""
+        found = sorted(self._first.values(), key=lambda situation: situation.order)
+        nan = self._first.get("nan")
+        return found if nan is None else [*found[: found.index(nan)], nan]
+
+    def input(self, situation: Situation) -> None:
+        """Take in a graph input."""
         event = situation.event
-        if isinstance(event, ModelInput):
-            key = (event.place.source, event.rank, event.process)
-            if event.values is not None and event.values.nan:
-                streams.setdefault(key, set()).add(event.name)
-                found.setdefault(key, _born(situation, event.name, None, "input"))
-    for launch in launches(situations):
-        mark = launch.marks[0]
-        key = (mark.place.source, mark.rank, mark.process)
-        bad = streams.setdefault(key, set())
-        names = {one.argument for one in launch.marks if one.argument is not None}
-        outputs = [one for one in launch.marks if one.phase == "after" and _is_nan(one)]
-        if outputs and not names & bad:
-            born = outputs[0]
+        assert isinstance(event, ModelInput)
+        self._nan.discard(event.name)
+        self._inf.discard(event.name)
+        if event.values is not None and event.values.inf:
+            self._inf.add(event.name)
+        if event.values is not None and event.values.nan:
+            self._nan.add(event.name)
+            self._tell("nan", _born(situation, event.name, None, "nan", "input"))
+
+    def launch(self, launch: Launch) -> None:
+        """Take in a launch."""
+        self._look(launch, "nan", self._nan, _is_nan)
+        self._look(launch, "inf", self._inf, _is_infinite)
+
+    def _look(
+        self,
+        launch: Launch,
+        kind: Literal["nan", "inf"],
+        known: set[str],
+        is_bad: Callable[[LaunchMark], bool],
+    ) -> None:
+        names = {str(mark.argument) for mark in launch.marks}
+        after = [mark for mark in launch.marks if mark.phase == "after"]
+        outputs = [mark for mark in after if is_bad(mark)]
+        carried = None if names & known else _came_in(launch, is_bad)
+        if carried is not None:
+            at = launch.situations[launch.marks.index(carried)]
+            self._tell(kind, _born(at, str(carried.argument), None, kind, "printer"))
+        elif outputs and not names & known:
+            born = _made_here(launch, outputs, is_bad)
             at = launch.situations[launch.marks.index(born)]
-            found.setdefault(key, _born(at, str(born.argument), launch.kernel, "printer"))
-        after = {one.argument for one in launch.marks if one.phase == "after"}
-        bad -= {str(name) for name in after}
-        bad |= {str(one.argument) for one in outputs}
-    return list(found.values())
+            self._tell(kind, _born(at, str(born.argument), launch.kernel, kind, "printer"))
+        known -= {str(mark.argument) for mark in after}
+        known |= {str(mark.argument) for mark in outputs}
+
+    def _tell(self, kind: str, born: Situation) -> None:
+        self._first.setdefault(kind, born)
+
+
+def _came_in(launch: Launch, is_bad: Callable[[LaunchMark], bool]) -> LaunchMark | None:
+    """The mark of an argument that was bad before the launch and is none of its outputs."""
+    before = [mark for mark in launch.marks if mark.phase == "before"]
+    for position, mark in enumerate(before):
+        if is_bad(mark) and _is_read(launch, before, position):
+            return mark
+    return None
+
+
+def _is_read(launch: Launch, before: Sequence[LaunchMark], position: int) -> bool:
+    if _GRAPH_INPUT.match(str(before[position].argument)):
+        return True
+    if _INPUTS_ONLY.match(launch.kernel):
+        return True
+    if _OUTPUT_FIRST.match(launch.kernel):
+        return position > 0 and _some_are_not_printed(launch)
+    later = {mark.argument for mark in before[position + 1 :]}
+    return _some_are_not_printed(launch) and any(
+        mark.argument in later and mark.values != _before(launch, mark)
+        for mark in launch.marks
+        if mark.phase == "after"
+    )
+
+
+def _some_are_not_printed(launch: Launch) -> bool:
+    """Whether kernels ran before it without a mark: they are numbered in the order of launches."""
+    number = _NUMBER.search(launch.kernel)
+    return number is not None and int(number[1]) > launch.index
+
+
+def _before(launch: Launch, mark: LaunchMark) -> Values | None:
+    same = (
+        one.values
+        for one in launch.marks
+        if one.phase == "before" and one.argument == mark.argument
+    )
+    return next(same, None)
+
+
+def _made_here(
+    launch: Launch, outputs: Sequence[LaunchMark], is_bad: Callable[[LaunchMark], bool]
+) -> LaunchMark:
+    """Of several bad outputs the first that was not bad before, else the first."""
+    was_bad = {mark.argument for mark in launch.marks if mark.phase == "before" and is_bad(mark)}
+    return next((mark for mark in outputs if mark.argument not in was_bad), outputs[0])
 
 
 def _is_nan(mark: LaunchMark) -> bool:
     return mark.values is not None and bool(mark.values.nan)
 
 
+def _is_infinite(mark: LaunchMark) -> bool:
+    """Whether the greatest value is +inf."""
+    values = mark.values
+    if values is None or values.nan or not values.inf:
+        return False
+    return values.max is None and values.min is not None
+
+
 def _born(
-    situation: Situation, tensor: str, kernel: str | None, told_by: Literal["printer", "input"]
+    situation: Situation,
+    tensor: str,
+    kernel: str | None,
+    kind: Literal["nan", "inf"],
+    told_by: Literal["printer", "input"],
 ) -> Situation:
     event = situation.event
     bad = BadValue(
@@ -162,7 +284,7 @@ def _born(
         time=event.time,
         tensor=tensor,
         kernel=kernel,
-        kind="nan",
+        kind=kind,
         told_by=told_by,
     )
     return situation.with_event(bad)

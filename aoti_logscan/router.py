@@ -87,21 +87,23 @@ class Router:
         claimed = [
             (situation, rules[0]) for situation in situations if (rules := self.rules_of(situation))
         ]
+        explained = {
+            id(situation.shim)
+            for situation, rule in claimed
+            if "shim_function" in rule.pattern.where
+        }
         told = {
             id(traceback)
             for situation, rule in claimed
-            if not isinstance(situation.event, PythonException) and _tells_a_failure(rule.pattern)
+            if not isinstance(situation.event, PythonException)
+            and _tells_a_failure(rule.pattern)
+            and id(situation.event) not in explained
             for traceback in situation.retold_by
         }
         places = {
             (situation.event.place.source, situation.event.place.line)
             for situation, _ in claimed
-            if not isinstance(situation.event, ErrorText)
-        }
-        explained = {
-            id(situation.shim)
-            for situation, rule in claimed
-            if "shim_function" in rule.pattern.where
+            if not isinstance(situation.event, ErrorText | PythonException)
         }
         for situation, rule in claimed:
             event = situation.event

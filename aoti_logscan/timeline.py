@@ -152,6 +152,7 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
         situation.traceback.exception if situation.traceback else None
     ),
     "last_source_line": lambda situation: _last_source_line(situation.traceback),
+    "model_line": lambda situation: _model_line(situation.traceback),
     "shim_function": lambda situation: situation.shim.function if situation.shim else None,
     "raised_from": lambda situation: situation.stack.raised_from if situation.stack else None,
     "raised_file": lambda situation: situation.stack.file if situation.stack else None,
@@ -197,6 +198,18 @@ def _compile_stage(event: Event) -> str | None:
 
 def _last_source_line(traceback: PythonException | None) -> str | None:
     return traceback.frames[-1].text if traceback and traceback.frames else None
+
+
+# /tmp/torchinductor_dev/dd/cddf6z...uayk.py       code that inductor wrote, named by its hash
+_GENERATED = re.compile(r"[/\\]c[a-z2-7]{51}\.py$")
+
+
+def _model_line(traceback: PythonException | None) -> str | None:
+    """The line of the compiled model that was running: the innermost in generated code."""
+    for frame in reversed(traceback.frames if traceback else ()):
+        if _GENERATED.search(frame.file or ""):
+            return frame.text
+    return None
 
 
 # frames of a dead process that are neither the user's nor the model's: by function, by file

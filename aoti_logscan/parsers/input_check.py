@@ -32,6 +32,7 @@ ANCHORS = (
     b"Expected input ",
     b"Guard failed: ",
     b"with exported input tree spec",
+    b" bytes aligned. Fail due to ",
 )
 
 # input_handles[2]: unmatched dtype, expected: 5(at::kHalf), but got: 15
@@ -53,8 +54,12 @@ _SIZE_STRIDE = re.compile(
     rb"expected size (?P<size>-?\d+)==(?P<want>-?\d+), stride (?P<stride>-?\d+)==(?P<wanted>-?\d+)"
     rb" at dim=(?P<dim>\d+)"
 )
-# wrong number of dimensions2   (the rank that was got is glued on; older: nothing)
-_GLUED_RANK = re.compile(rb"wrong number of dimensions(?P<actual>\d+)?\s*$")
+# wrong number of dimensions2 for op: input     (the rank that was got is glued on; older: nothing)
+_GLUED_RANK = re.compile(
+    rb"wrong number of dimensions(?P<actual>\d+)?(?: for op: (?P<op>[^\s\"'\\]+))?(?=[\s\"'\\]*$)"
+)
+# Expect the tensor to be 16 bytes aligned. Fail due to storage_offset=1 itemsize=4
+_ALIGNMENT = re.compile(rb"Expect the tensor to be (?P<expected>\d+) bytes aligned\. Fail due to ")
 # Error in op: input
 _OP = re.compile(rb"Error in op: (?P<op>[^\s\"'\\]+)")
 # Expected input at *args[0].shape[1] to be equal to 16, but got 17
@@ -76,7 +81,7 @@ _TREE = re.compile(rb"user inputs with exported input tree spec")
 _TREE_LINES = 200
 _TREE_WIDTH = 10_000
 #: bytes of a form before its anchor ("expected inputs " before "vector size to be ")
-_BEFORE_ANCHOR = 24
+_BEFORE_ANCHOR = 32
 #: bytes of a form from its anchor on
 _AFTER_ANCHOR = 2000
 #: lines below the message in which `assert_size_stride` names its op
@@ -166,12 +171,24 @@ def _rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
 
 
 def _glued_rank(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
-    actual = match["actual"]
+    op = match["op"]
     return {
         "check": "size-stride",
         "property": "rank",
-        "actual": integer(actual),
-        "op": _op(hit),
+        "actual": integer(match["actual"]),
+        "op": op.decode("utf-8", "replace") if op else _op(hit),
+    }
+
+
+def _alignment(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
+    """`assert_alignment` names its op on the line before."""
+    before = hit.window.previous(hit.line)
+    op = _OP.search(before.text) if before else None
+    return {
+        "check": "size-stride",
+        "property": "alignment",
+        "expected": integer(match["expected"]),
+        "op": op["op"].decode("utf-8", "replace") if op else _op(hit),
     }
 
 
@@ -255,6 +272,7 @@ _FORMS = (
     (_RANK, _rank),
     (_SIZE_STRIDE, _size_stride),
     (_GLUED_RANK, _glued_rank),
+    (_ALIGNMENT, _alignment),
     (_EXPORT, _export),
     (_GUARD, _guard),
     (_TREE, _tree),

@@ -43,7 +43,7 @@ _LOGGED = re.compile(
 )
 # Error: Cannot find constants fc1_weight in constants_map!      RuntimeError: Constant not found: x
 _CONSTANTS = re.compile(
-    rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) .+)"
+    rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) [^\s\"'{].*)"
 )
 
 
@@ -58,7 +58,7 @@ def parse(hit: Hit) -> Parsed:
     if match := _FAILED.match(text, hit.column):
         begin = max(0, match.start() - _CALL)
         called = _called(text[begin : match.start()])
-        if called is not None:
+        if called is not None and not is_quotation(text, begin + called[0]):
             return (_failed(hit, match, begin + called[0], called[1]),)
     return ()
 

@@ -49,25 +49,26 @@ def _verdict(report: Report, width: int) -> Iterator[str]:
 
 
 def _lineage(lineage: Lineage, rank: int | None, width: int) -> Iterator[str]:
-    """Kernel, index, bound, what follows from them, and the user's line: a labelled line each."""
-    kernel = lineage.kernel or "one of " + ", ".join(lineage.candidates)
+    """What makes the check fail, the index and its bound: a labelled line each."""
+    proven = lineage.failing_values or lineage.candidates
     rows = [
         ("rank", None if rank is None else str(rank)),
-        ("kernel", kernel),
+        ("one of", ", ".join(lineage.candidates)),
+        ("so", lineage.cause if proven else None),
         ("index", _index(lineage.index_source) if lineage.index_source else None),
         ("bound", _bound(lineage) if lineage.bound else None),
-        ("so", lineage.cause),
-        ("from", origin(lineage.user_stack, lineage.source_nodes)),
     ]
     for label, told in rows:
-        if told:
+        if told and label in ("so", "one of"):
             yield from _wrapped(told, width, f"{_INDENT}{label:<8}", " " * (len(_INDENT) + 8))
+        elif told:
+            yield _clip(f"{_INDENT}{label:<8}{_one_line(told)}", width)
 
 
 def _index(source: IndexSource) -> str:
     if source.kind == "computed":
         return "computed from sizes"
-    also = " and computed from sizes" if source.kind == "mixed" else ""
+    also = ", or from sizes" if source.kind == "mixed" else ""
     if source.input is not None:
         return f"loaded from input {source.input.position} ({source.input.name}){also}"
     made = f", made by {source.produced_by}" if source.produced_by else ""
@@ -86,7 +87,7 @@ def _bound(lineage: Lineage) -> str:
     lower, upper = bound.checked_lower, bound.checked_upper
     limits = [f"at least {lower}"] if lower is not None else []
     limits += [f"at most {upper}"] if upper is not None else []
-    checked = f", checked to be {' and '.join(limits)}" if limits and lower != upper else ""
+    checked = f", checked: {', '.join(limits)}" if limits and lower != upper else ""
     return " = ".join(chain) + checked
 
 
