@@ -234,6 +234,8 @@ class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
     `exception` is the dotted type as printed, `message` the text after it (several lines joined by
     newlines, at most 4,000 characters); `frames` are outermost first, at most 64, the last kept.
     `cut` is True where the log ends before the exception's line; then `exception` is None.
+    `followed` is True where Python says that another exception came of this one; its traceback is
+    the next.
     """
 
     begins: int
@@ -241,6 +243,7 @@ class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
     message: str
     frames: tuple[Frame, ...] = ()
     cut: bool = False
+    followed: bool = False
 
 
 class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
@@ -313,11 +316,15 @@ class Harmless(Event, frozen=True, kw_only=True, tag="harmless"):
 
 
 class Compile(Event, frozen=True, kw_only=True, tag="compile"):
-    """One compilation, as a TORCH_TRACE record `compilation_metrics` tells it."""
+    """One compilation, as a TORCH_TRACE record `compilation_metrics` tells it.
+
+    `frames` are of the record's `exception_stack_trace`, outermost first, where it has one.
+    """
 
     compile_id: str | None
     fail_type: str | None
     fail_reason: str | None
+    frames: tuple[Frame, ...] = ()
 
 
 class GeneratedCode(Event, frozen=True, kw_only=True, tag="generated-code"):

@@ -28,6 +28,9 @@ _POISONING = frozenset(
     }
 )
 
+#: classes whose failures are told in text and in a trace, in other words but with the same key
+_TOLD_BY_MANY = frozenset({"compile-failure"})
+
 
 class Routed(NamedTuple):
     """Findings, cause first and then by position, and the verdict on them.
@@ -76,14 +79,25 @@ class Router:
     def route(self, situations: Iterable[Situation]) -> Routed:
         """Findings with their roles, and the verdict."""
         drafts: dict[tuple[Any, ...], _Draft] = {}
-        for situation, pattern in self._claims(situations):
+        claims = sorted(self._claims(situations), key=_tells_no_reason)
+        for situation, pattern in claims:
             facts = self._facts(pattern, situation)
-            key = (pattern.id, *(facts.get(name) for name in pattern.key))
+            key = self._identity(pattern, facts, situation)
+            if key not in drafts and _tells_no_reason((situation, pattern)):
+                key = next((known for known in drafts if known[0] == key[0]), key)
             if key in drafts:
                 drafts[key].add(situation, facts)
             else:
                 drafts[key] = _Draft(pattern, situation, facts)
         return _judge(list(drafts.values()))
+
+    def _identity(
+        self, pattern: Pattern, facts: dict[str, Any], situation: Situation
+    ) -> tuple[Any, ...]:
+        """What records of one finding share: the pattern, or the class, and its key."""
+        lookup = self._lookup(situation)
+        whose = pattern.failure_class if pattern.failure_class in _TOLD_BY_MANY else pattern.id
+        return (whose, *(facts[name] if name in facts else lookup(name) for name in pattern.key))
 
     def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Pattern]]:
         """Events with their patterns; an exception that only retells another event is left out."""
@@ -106,9 +120,14 @@ class Router:
         explained = {
             id(situation.shim) for situation, pattern in claimed if "shim_function" in pattern.where
         }
+        compiles = {
+            id(situation.event)
+            for situation, pattern in claimed
+            if pattern.failure_class == "compile-failure"
+        }
         for situation, pattern in claimed:
             event = situation.event
-            if id(event) in explained:
+            if id(event) in explained or _is_link(situation, compiles):
                 continue
             retold = isinstance(event, ErrorText) and (
                 (event.place.source, event.place.line) in places
@@ -132,6 +151,18 @@ class Router:
             return situation.field(name)
 
         return lookup
+
+
+def _tells_no_reason(claim: tuple[Situation, Pattern]) -> bool:
+    """Whether this is a failed compilation without words, which others may tell."""
+    situation, pattern = claim
+    return pattern.failure_class in _TOLD_BY_MANY and situation.field("compile_headline") is None
+
+
+def _is_link(situation: Situation, compiles: set[int]) -> bool:
+    """Whether a failed compilation came of this exception, which so tells nothing of its own."""
+    last = situation.led_to
+    return last is not None and last is not situation.event and id(last) in compiles
 
 
 def _specificity(pattern: Pattern) -> tuple[bool, int]:
@@ -186,7 +217,14 @@ class _Draft:
         self.process = first.event.process
 
     def add(self, situation: Situation, facts: dict[str, Any]) -> None:
-        """Take in another record of the same finding; what was known first stays."""
+        """Take in another record of the same finding.
+
+        What was known first stays; of a failed compilation the exception that was raised last
+        tells.
+        """
+        raised_later = self.failure_class in _TOLD_BY_MANY and isinstance(
+            situation.event, PythonException
+        )
         self.count += situation.event.count
         self.rank = situation.rank if self.rank is None else self.rank
         self.process = situation.event.process if self.process is None else self.process
@@ -194,7 +232,7 @@ class _Draft:
         for name, value in facts.items():
             if name in _ADDED and isinstance(value, int):
                 self.facts[name] = (self.facts[name] or 0) + value
-            elif self.facts.get(name) is None:
+            elif self.facts.get(name) is None or (raised_later and value is not None):
                 self.facts[name] = value
 
     @property

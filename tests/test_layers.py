@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("router", "advice"),
     ("launches",),
     ("timeline", "lineage", "pattern", "redact"),
+    ("compile_failure",),
     ("parsers", "artifacts"),
     ("sources", "scan"),
     ("streams", "lines", "prefix"),

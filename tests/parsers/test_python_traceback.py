@@ -64,6 +64,7 @@ def test_traceback_gives_frames_exception_and_message() -> None:
         "message": MESSAGE,
         "frames": FRAMES,
         "cut": False,
+        "followed": False,
     }
 
 
@@ -222,6 +223,7 @@ def test_traceback_that_the_log_cuts_keeps_its_frames() -> None:
         "message": "",
         "frames": FRAMES,
         "cut": True,
+        "followed": False,
     }
 
 
