@@ -207,7 +207,7 @@ def _stage(exception: str, message: str, places: Sequence[str]) -> Stage | None:
     for words, stage in _WORDS:
         if words.search(shown):
             return stage
-    made = next(filter(None, map(_made, reversed(places))), None)
+    made = next((found for place in reversed(places) if (found := _made(place))), None)
     if made in ("cpp-compile", "triton-compile", "lowering"):
         return made
     if any(_EXPORTS.search(place) for place in places):

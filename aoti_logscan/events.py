@@ -266,11 +266,13 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
-    `exception` is the C++ type that terminate names. `frames` are faulthandler's, of the thread
-    that died, innermost first.
+    `told_by` is `shell` for whoever watched over the process, `oom-killer` where the kernel ended
+    it for want of memory, `launcher` where one knows that it is gone, not how. `exception` is the
+    C++ type that terminate names. `frames` are faulthandler's, of the thread that died, innermost
+    first.
     """
 
-    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog"]
+    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog", "oom-killer"]
     signal: str | None = None
     exception: str | None = None
     frames: tuple[Frame, ...] = ()
@@ -280,11 +282,12 @@ class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
 class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
     """A collective failed or a rank gave up.
 
-    `form`: `timeout` (the watchdog's), `watchdog` (its thread died of another error), `teardown`,
-    `peer` (a connection to another rank broke), `elastic` (torchrun's summary).
+    `form`: `timeout` (a watchdog's, a store's or gloo's), `watchdog` (its thread died of another
+    error), `teardown`, `peer` (a connection to another rank broke), `mismatch` (ranks are in
+    different collectives), `elastic` (torchrun's summary).
     """
 
-    form: Literal["timeout", "watchdog", "teardown", "peer", "elastic"]
+    form: Literal["timeout", "watchdog", "teardown", "peer", "mismatch", "elastic"]
     backend: str | None
     op: str | None = None
     message: str = ""
@@ -310,9 +313,14 @@ class DeviceInformation(Event, frozen=True, kw_only=True, tag="device-informatio
 
 
 class Harmless(Event, frozen=True, kw_only=True, tag="harmless"):
-    """A line that looks like a failure and is known to be none; `form` names which."""
+    """A line that looks like a failure and is known to be none; `form` names which.
 
-    form: Literal["autotune-reject", "outdated-package", "dlsym", "libdrm"]
+    `autotune-poison` is a rejected choice whose error the GPU's context does not survive.
+    """
+
+    form: Literal[
+        "autotune-reject", "autotune-poison", "outdated-package", "dlsym", "libdrm", "deprecated"
+    ]
 
 
 class Compile(Event, frozen=True, kw_only=True, tag="compile"):

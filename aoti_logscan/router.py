@@ -28,6 +28,8 @@ _POISONING = frozenset(
     }
 )
 
+#: how ranks end that only followed
+_ABORTS = ("collective-failure", "host-crash")
 #: classes whose failures are told in text and in a trace, in other words but with the same key
 _TOLD_BY_MANY = frozenset({"compile-failure"})
 
@@ -214,7 +216,10 @@ class _Draft:
         self.certainty: Certainty = pattern.certainty
         self.sources = {first.event.place.source: first}
         self.rank = first.rank
+        self.ranks = {first.rank}
         self.process = first.event.process
+        #: other ranks that aborted because of this failure
+        self.aborted = 0
 
     def add(self, situation: Situation, facts: dict[str, Any]) -> None:
         """Take in another record of the same finding.
@@ -227,6 +232,7 @@ class _Draft:
         )
         self.count += situation.event.count
         self.rank = situation.rank if self.rank is None else self.rank
+        self.ranks.add(situation.rank)
         self.process = situation.event.process if self.process is None else self.process
         self.sources.setdefault(situation.event.place.source, situation)
         for name, value in facts.items():
@@ -259,6 +265,12 @@ class _Draft:
         if "shim_function" in self.pattern.where and self.first.shim is not None:
             yield evidence_of(self.first.shim)
 
+    def _afterwards(self) -> str:
+        """`; 7 ranks aborted afterwards`, or nothing."""
+        if not self.aborted:
+            return ""
+        return f"; {self.aborted} rank{'s' if self.aborted > 1 else ''} aborted afterwards"
+
     def finding(self) -> Finding:
         pattern = self.pattern
         known = {**self.facts, "count": self.count, "rank": self.rank}
@@ -268,7 +280,7 @@ class _Draft:
             role=self.role,
             certainty=self.certainty,
             title=pattern.title,
-            summary=fill(pattern.summary, known) or pattern.title,
+            summary=(fill(pattern.summary, known) or pattern.title) + self._afterwards(),
             facts=self.facts,
             count=self.count,
             rank=self.rank,
@@ -309,6 +321,8 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
         _complete(cause, others)
     for draft in others:
         draft.role = _role_beside(draft, cause) if cause is not None else _role_alone(draft)
+    if cause is not None:
+        cause.aborted = len(_aborted_ranks(others) - cause.ranks)
     ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
     findings = tuple(draft.finding() for draft in ordered)
     advisers = tuple(
@@ -318,6 +332,17 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
     )
     first = cause.first if cause else None
     return Routed(findings, _verdict(cause, findings), advisers, first)
+
+
+def _aborted_ranks(drafts: Iterable[_Draft]) -> set[int | None]:
+    """The ranks of which it is told that they gave up because of another's failure."""
+    return {
+        rank
+        for draft in drafts
+        if draft.role == "consequence" and draft.failure_class in _ABORTS
+        for rank in draft.ranks
+        if rank is not None
+    }
 
 
 def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:

@@ -177,6 +177,8 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
     "capability_here": lambda situation: situation.capability("here"),
     "capability_package": lambda situation: situation.capability("package"),
     "is_abort": lambda situation: _is_abort(situation.event),
+    "only_wraps": lambda situation: _only_wraps(situation.event),
+    "cut_in_torch": lambda situation: _is_cut_in_torch(situation.event),
     "compile_failed": lambda situation: situation.compile_failure is not None,
     "compile_stage": lambda situation: _of_compile(situation, "stage"),
     "compile_exception": lambda situation: _of_compile(situation, "exception"),
@@ -214,8 +216,8 @@ _FOREIGN_FUNCTION = re.compile(
 )
 _FOREIGN_FILE = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<frozen|^(?:Objects|Python|Modules"
-    r"|Parser|\./Include)/|/(?:libc|libm|ld-linux|libpthread|libstdc\+\+|libpython|libtorch|libc10"
-    r"|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
+    r"|Parser|\./Include)/|/(?:lib(?:c|m|pthread|dl|rt)[.-]|ld-linux|libstdc\+\+|libpython"
+    r"|libtorch|libc10|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
 )
 
 
@@ -256,12 +258,16 @@ def shim_device(shim: ShimFailure | None) -> str | None:
     return match[1] if match else None
 
 
-def _is_from_torch(event: Event) -> bool:
+def _is_from_torch(event: Event) -> bool | None:
     """Whether an exception comes from torch or Triton, not from the caller's own code.
+
+    None where it does not tell: it only wraps another, or its line is cut off.
 
     torch's C++ code raises into the line that called it, so the last frame is the caller's; then
     its source line raises nothing itself.
     """
+    if _only_wraps(event) or _is_cut_in_torch(event):
+        return None
     if not isinstance(event, PythonException) or event.exception is None:
         return False
     if _TORCH_TYPE.search(event.exception):
@@ -273,6 +279,31 @@ def _is_from_torch(event: Event) -> bool:
         return True
     raises = last.text is None or last.text.startswith(("raise ", "raise("))
     return event.exception in _CPP_TYPES and not raises
+
+
+# types and words that only pass on that another process failed
+_WRAPPER_TYPE = re.compile(
+    r"(?:^|\.)(?:BrokenProcessPool|BrokenExecutor|EngineDeadError|AsyncEngineDeadError|RayActorError"
+    r"|ActorDiedError|ActorUnavailableError|WorkerCrashedError|LocalRayletDiedError|NodeDiedError)$"
+)
+_WRAPPER_WORDS = re.compile(
+    r"[sS]ee (?:the )?(?:root cause|stack trace) (?:\(above\)|above)|check the stack trace above"
+)
+
+
+def _only_wraps(event: Event) -> bool:
+    """Whether an exception says no more than that something else failed in another process."""
+    if not isinstance(event, PythonException) or event.exception is None:
+        return False
+    wraps = _WRAPPER_TYPE.search(event.exception) or _WRAPPER_WORDS.search(event.message)
+    return wraps is not None
+
+
+def _is_cut_in_torch(event: Event) -> bool:
+    """Whether the log ends inside a traceback that goes through torch."""
+    if not isinstance(event, PythonException) or not event.cut:
+        return False
+    return any(_LIBRARY.search(frame.file or "") for frame in event.frames)
 
 
 def situations(sources: Sequence[tuple[str, Sequence[Event]]]) -> list[Situation]:
