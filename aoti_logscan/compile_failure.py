@@ -128,7 +128,7 @@ _MAKES: tuple[tuple[re.Pattern[str], Stage], ...] = (
 _EXPORTS = re.compile(
     r"torch/export/(?:_trace|_draft_export)\.py |torch/export/__init__\.py export$"
     r"|torch/_export/(?:non_strict_utils|passes/\S+|verifier)\.py "
-    r"|torch/_export/__init__\.py aot_compile$"
+    r"|torch/_export/__init__\.py (?:aot_compile|_?export|capture_pre\w+)$"
 )
 _FRAMES_LOOKED_AT = 64
 _LONGEST = 500

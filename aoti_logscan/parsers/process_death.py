@@ -28,6 +28,7 @@ ANCHORS = (
     b"Illegal instruction",
     b"Floating point exception",
     b"Fatal Python error: ",
+    b"Windows fatal exception: ",
     b"double free or corruption",
     b"free(): ",
     b"malloc(): ",
@@ -70,8 +71,10 @@ _WORD = re.compile(
     + _NAMES.replace(b"signal", b"alone").replace(b"[Kk]", b"K")
     + rb"\s*$"
 )
-# Fatal Python error: Segmentation fault
-_FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")
+# Fatal Python error: Segmentation fault      Windows fatal exception: access violation
+_FATAL = re.compile(
+    rb"(?:Fatal Python error|Windows fatal exception): (?P<signal>[A-Za-z][a-z]+(?: [a-z]+){0,2})"
+)
 # Current thread 0x00007f447302cb80 (most recent call first):    Thread 0x... [name] (most ...
 _THREAD = re.compile(
     rb"^(?:(?P<current>Current thread)|Thread) 0x[0-9a-f]+[^\n]*\(most recent call"

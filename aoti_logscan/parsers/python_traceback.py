@@ -7,7 +7,8 @@
 
 gives one `PythonException`. Lines of other writers between them are passed over. The message goes
 on until a line that cannot belong to it. Where the log begins inside a traceback, the exception's
-line alone gives one if its type is a compiler's. Source: CPython, Lib/traceback.py.
+line alone gives one if its type is a compiler's. A notebook puts the type in front of the head and
+the message at the end. Sources: CPython, Lib/traceback.py; IPython 8, core/ultratb.py.
 """
 
 from __future__ import annotations
@@ -45,6 +46,13 @@ _EXCEPTION = re.compile(
 _OTHER_WRITER = re.compile(
     rb"^(?:\[rank\d+\]|\[?[VDIWECF]\d{3,4} \d\d:\d\d|\(\w+ (?:pid|rank)=|\d{4}-\d\d-\d\d[T ]"
     rb"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b)"
+)
+# BackendCompilerFailed                     Traceback (most recent call last)
+_NOTEBOOK_HEAD = re.compile(rb"(?P<type>[A-Z]\w{2,80}) {2,80}$")
+_NOTEBOOK_HEAD_BYTES = 75
+# File /opt/conda/lib/python3.10/site-packages/torch/_dynamo/output_graph.py:1107, in Graph.call(x)
+_NOTEBOOK_FRAME = re.compile(
+    rb"^File (?P<file>[^\n]{1,500}?):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"
 )
 # a traceback that says why this one is there
 _CHAINED = re.compile(
@@ -93,6 +101,8 @@ def parse(hit: Hit) -> Parsed:
     head = hit.line.text[: hit.column]
     if not hit.line.text.startswith(_HEAD, hit.column):
         return _without_its_head(hit, head)
+    if notebook := _NOTEBOOK_HEAD.match(head[-_NOTEBOOK_HEAD_BYTES:]):
+        return _of_notebook(hit, head[: -len(notebook[0])], notebook["type"])
     if hit.line.escaped and head.endswith((b'"', b"'")) and not _each_line_is_stored(hit):
         head = b""
     elif not hit.line.escaped and head.strip().endswith((b'"', b"'", b"`")):
@@ -119,9 +129,23 @@ def _draft(hit: Hit, head: bytes, frames: list[Frame], tail: _Tail) -> Draft:
         end=tail.end,
         text=tail.text,
         prefix=read_prefix(head),
-        fold=(tail.exception, tail.message, frames[-1] if frames else None),
+        fold=(tail.exception, tail.message, frames[-1] if frames else None, tail.followed),
         taken=hit.line.end,
     )
+
+
+def _of_notebook(hit: Hit, head: bytes, kind: bytes) -> Parsed:
+    """A draft for a notebook's traceback, which ends in a line that begins with its type."""
+    frames: list[Frame] = []
+    for line in hit.following(_MAX_LINES):
+        text = strip_head(head, line.text)
+        if text is None:
+            continue
+        if match := _NOTEBOOK_FRAME.match(text):
+            frames.append(_frame(match))
+        elif text.startswith(kind) and (match := _EXCEPTION.match(text)):
+            return (_draft(hit, head, frames, _tail(hit, line, head, match)),)
+    return ()
 
 
 def _without_its_head(hit: Hit, head: bytes) -> Parsed:
