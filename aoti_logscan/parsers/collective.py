@@ -41,7 +41,7 @@ _FORMS = (
     _Form("teardown", b"NCCL communicator was aborted", "nccl"),
     _Form("teardown", b"ProcessGroupNCCL's watchdog got stuck", "nccl"),
     _Form("teardown", b"Watchdog will timeout and abort", "nccl"),
-    _Form("teardown", b'Failed to check the "should dump" flag on TCPStore', None),
+    _Form("teardown", b"TCPStore server has shut down too early", None),
     _Form("teardown", b"recvValue failed on SocketImpl", None),
     _Form("teardown", b"sendBytes failed on SocketImpl", None),
     _Form("teardown", b"Connection closed by remote peer", None),

@@ -48,8 +48,8 @@ _OTHER_WRITER = re.compile(
     rb"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b)"
 )
 # BackendCompilerFailed                     Traceback (most recent call last)
-_NOTEBOOK_HEAD = re.compile(rb"(?P<type>[A-Z]\w{2,80}) {2,80}$")
-_NOTEBOOK_HEAD_BYTES = 75
+_NOTEBOOK_HEAD = re.compile(rb"(?<!\w)(?P<type>[A-Z]\w{2,80}) {2,80}$")
+_NOTEBOOK_HEAD_BYTES = 120
 # File /opt/conda/lib/python3.10/site-packages/torch/_dynamo/output_graph.py:1107, in Graph.call(x)
 _NOTEBOOK_FRAME = re.compile(
     rb"^File (?P<file>[^\n]{1,500}?):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"
@@ -101,7 +101,7 @@ def parse(hit: Hit) -> Parsed:
     head = hit.line.text[: hit.column]
     if not hit.line.text.startswith(_HEAD, hit.column):
         return _without_its_head(hit, head)
-    if notebook := _NOTEBOOK_HEAD.match(head[-_NOTEBOOK_HEAD_BYTES:]):
+    if notebook := _NOTEBOOK_HEAD.search(head[-_NOTEBOOK_HEAD_BYTES:]):
         return _of_notebook(hit, head[: -len(notebook[0])], notebook["type"])
     if hit.line.escaped and head.endswith((b'"', b"'")) and not _each_line_is_stored(hit):
         head = b""

@@ -55,10 +55,12 @@ _FORMS = (
         re.compile(rb" exited with code (?P<status>\d{1,3})\.?(?: \([a-z]+\))?\s*$"),
     ),
     # kubectl describe:       Exit Code:    139
-    _Form(b"Exit Code: ", re.compile(rb"^\W*Exit Code: +(?P<status>\d{1,3})\s*$")),
-    # kubectl get -o json, docker inspect: "ExitCode": 139, / exitCode: 139
-    _Form(b'xitCode": ', re.compile(rb'[eE]xitCode": (?P<status>\d{1,3}),?\s*$')),
-    _Form(b"exitCode: ", re.compile(rb"^\s*(?:- )?exitCode: (?P<status>\d{1,3})\s*$")),
+    _Form(b"Exit Code: ", re.compile(rb"(?:^|\s)Exit Code: +(?P<status>\d{1,3})\s*$")),
+    # docker inspect: "ExitCode": 139,      kubectl get -o yaml: exitCode: 139
+    _Form(
+        b"xitCode",
+        re.compile(rb"(?:^|[\s\"{,])[eE]xitCode\"?: ?(?P<status>\d{1,3})(?=[,}\s]|$)"),
+    ),
     # srun: error: gpu-b12: task 3: Exited with exit code 139
     _Form(b"Exited with exit code ", re.compile(rb"Exited with exit code (?P<status>\d{1,3})\s*$")),
     # python3[48112]: segfault at 0 ip 00007f3ac1a0c5d2 sp
@@ -73,9 +75,8 @@ _FORMS = (
     _Form(
         b" exited on signal ",
         re.compile(
-            rb"process rank (?P<rank>\d{1,6}) with PID (?P<pid>\d+) [^\n]{0,300}? exited on signal "
-            + _NUMBER
-            + rb"\b"
+            rb"(?:\w+ noticed that )?process rank (?P<rank>\d{1,6}) with PID (?P<pid>\d+)"
+            rb" [^\n]{0,300}? exited on signal " + _NUMBER + rb"\b"
         ),
     ),
     # [n07:55121] Signal: Segmentation fault (11)
@@ -101,9 +102,7 @@ _FORMS = (
     _Form(
         b"ut of memory: Killed process ", re.compile(rb"(?P<oom>ut of memory): Killed process \d+")
     ),
-    _Form(
-        b"OOMKilled", re.compile(rb"(?:^\W*Reason: +|\breason[\"']?: [\"']?)(?P<oom>OOMKilled)\b")
-    ),
+    _Form(b"OOMKilled", re.compile(rb"(?:\bReason: +|\breason[\"']?: [\"']?)(?P<oom>OOMKilled)\b")),
     _Form(b"OOMKilled", re.compile(rb"OOMKilled\"?: (?P<oom>true)")),
     _Form(
         b"killed by the OOM killer",
