@@ -255,6 +255,8 @@ class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
     `exception` is the dotted type as printed, `message` the text after it (several lines joined by
     newlines, at most 4,000 characters); `frames` are outermost first, at most 64, the last kept.
     `cut` is True where the log ends before the exception's line; then `exception` is None.
+    `followed` is True where Python says that another exception came of this one; its traceback is
+    the next.
     """
 
     begins: int
@@ -262,6 +264,7 @@ class PythonException(Event, frozen=True, kw_only=True, tag="python-exception"):
     message: str
     frames: tuple[Frame, ...] = ()
     cut: bool = False
+    followed: bool = False
 
 
 class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
@@ -284,11 +287,13 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
-    `exception` is the C++ type that terminate names. `frames` are faulthandler's, of the thread
-    that died, innermost first.
+    `told_by` is `shell` for whoever watched over the process, `oom-killer` where the kernel ended
+    it for want of memory, `launcher` where one knows that it is gone, not how. `exception` is the
+    C++ type that terminate names. `frames` are faulthandler's, of the thread that died, innermost
+    first.
     """
 
-    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog"]
+    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog", "oom-killer"]
     signal: str | None = None
     exception: str | None = None
     frames: tuple[Frame, ...] = ()
@@ -298,11 +303,12 @@ class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
 class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
     """A collective failed or a rank gave up.
 
-    `form`: `timeout` (the watchdog's), `watchdog` (its thread died of another error), `teardown`,
-    `peer` (a connection to another rank broke), `elastic` (torchrun's summary).
+    `form`: `timeout` (a watchdog's, a store's or gloo's), `watchdog` (its thread died of another
+    error), `teardown`, `peer` (a connection to another rank broke), `mismatch` (ranks are in
+    different collectives), `elastic` (torchrun's summary).
     """
 
-    form: Literal["timeout", "watchdog", "teardown", "peer", "elastic"]
+    form: Literal["timeout", "watchdog", "teardown", "peer", "mismatch", "elastic"]
     backend: str | None
     op: str | None = None
     message: str = ""
@@ -328,17 +334,26 @@ class DeviceInformation(Event, frozen=True, kw_only=True, tag="device-informatio
 
 
 class Harmless(Event, frozen=True, kw_only=True, tag="harmless"):
-    """A line that looks like a failure and is known to be none; `form` names which."""
+    """A line that looks like a failure and is known to be none; `form` names which.
 
-    form: Literal["autotune-reject", "outdated-package", "dlsym", "libdrm"]
+    `autotune-poison` is a rejected choice whose error the GPU's context does not survive.
+    """
+
+    form: Literal[
+        "autotune-reject", "autotune-poison", "outdated-package", "dlsym", "libdrm", "deprecated"
+    ]
 
 
 class Compile(Event, frozen=True, kw_only=True, tag="compile"):
-    """One compilation, as a TORCH_TRACE record `compilation_metrics` tells it."""
+    """One compilation, as a TORCH_TRACE record `compilation_metrics` tells it.
+
+    `frames` are of the record's `exception_stack_trace`, outermost first, where it has one.
+    """
 
     compile_id: str | None
     fail_type: str | None
     fail_reason: str | None
+    frames: tuple[Frame, ...] = ()
 
 
 class GeneratedCode(Event, frozen=True, kw_only=True, tag="generated-code"):

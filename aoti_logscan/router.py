@@ -31,6 +31,11 @@ _POISONING = frozenset(
     }
 )
 
+#: how ranks end that only followed
+_ABORTS = ("collective-failure", "host-crash")
+#: classes whose failures are told in text and in a trace, in other words but with the same key
+_TOLD_BY_MANY = frozenset({"compile-failure"})
+
 
 class Routed(NamedTuple):
     """Findings, cause first and then by position, and the verdict on them.
@@ -73,14 +78,25 @@ class Router:
     def route(self, situations: Iterable[Situation]) -> Routed:
         """Findings with their roles, and the verdict."""
         drafts: dict[tuple[Any, ...], _Draft] = {}
-        for situation, rule in self._claims(situations):
+        claims = sorted(self._claims(situations), key=_tells_no_reason)
+        for situation, rule in claims:
             pattern, facts = rule.pattern, rule.facts(self._lookup(situation))
-            key = (pattern.id, *(facts.get(name) for name in pattern.key))
+            key = self._identity(pattern, facts, situation)
+            if key not in drafts and _tells_no_reason((situation, rule)):
+                key = next((known for known in drafts if known[0] == key[0]), key)
             if key in drafts:
                 drafts[key].add(situation, facts)
             else:
                 drafts[key] = _Draft(pattern, situation, facts)
         return _judge(list(drafts.values()))
+
+    def _identity(
+        self, pattern: Pattern, facts: dict[str, Any], situation: Situation
+    ) -> tuple[Any, ...]:
+        """What records of one finding share: the pattern, or the class, and its key."""
+        lookup = self._lookup(situation)
+        whose = pattern.failure_class if pattern.failure_class in _TOLD_BY_MANY else pattern.id
+        return (whose, *(facts[name] if name in facts else lookup(name) for name in pattern.key))
 
     def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Rule]]:
         """Events with their rules; an exception that only retells another event is left out."""
@@ -105,9 +121,14 @@ class Router:
             for situation, _ in claimed
             if not isinstance(situation.event, ErrorText | PythonException)
         }
+        compiles = {
+            id(situation.event)
+            for situation, rule in claimed
+            if rule.pattern.failure_class == "compile-failure"
+        }
         for situation, rule in claimed:
             event = situation.event
-            if id(event) in explained:
+            if id(event) in explained or _is_link(situation, compiles):
                 continue
             retold = isinstance(event, ErrorText) and (
                 (event.place.source, event.place.line) in places
@@ -129,6 +150,19 @@ class Router:
 def _tells_a_failure(pattern: Pattern) -> bool:
     """Whether what a user's pattern on lines says of a line makes the exception around it told."""
     return pattern.event != "line" or pattern.role in ("cause", "consequence")
+
+
+def _tells_no_reason(claim: tuple[Situation, Rule]) -> bool:
+    """Whether this is a failed compilation without words, which others may tell."""
+    situation, rule = claim
+    told_by_many = rule.pattern.failure_class in _TOLD_BY_MANY
+    return told_by_many and situation.field("compile_headline") is None
+
+
+def _is_link(situation: Situation, compiles: set[int]) -> bool:
+    """Whether a failed compilation came of this exception, which so tells nothing of its own."""
+    last = situation.led_to
+    return last is not None and last is not situation.event and id(last) in compiles
 
 
 def _kernel_of_file(library: Library, situation: Situation) -> str | None:
@@ -183,18 +217,29 @@ class _Draft:
         self.certainty: Certainty = pattern.certainty
         self.sources = {first.event.place.source: first}
         self.rank = first.rank
+        self.ranks = {first.rank}
         self.process = first.event.process
+        #: other ranks that aborted because of this failure
+        self.aborted = 0
 
     def add(self, situation: Situation, facts: dict[str, Any]) -> None:
-        """Take in another record of the same finding; what was known first stays."""
+        """Take in another record of the same finding.
+
+        What was known first stays; of a failed compilation the exception that was raised last
+        tells.
+        """
+        raised_later = self.failure_class in _TOLD_BY_MANY and isinstance(
+            situation.event, PythonException
+        )
         self.count += situation.event.count
         self.rank = situation.rank if self.rank is None else self.rank
+        self.ranks.add(situation.rank)
         self.process = situation.event.process if self.process is None else self.process
         self.sources.setdefault(situation.event.place.source, situation)
         for name, value in facts.items():
             if name in _ADDED and isinstance(value, int):
                 self.facts[name] = (self.facts[name] or 0) + value
-            elif self.facts.get(name) is None:
+            elif self.facts.get(name) is None or (raised_later and value is not None):
                 self.facts[name] = value
 
     @property
@@ -221,6 +266,12 @@ class _Draft:
         if "shim_function" in self.pattern.where and self.first.shim is not None:
             yield evidence_of(self.first.shim)
 
+    def _afterwards(self) -> str:
+        """`; 7 ranks aborted afterwards`, or nothing."""
+        if not self.aborted:
+            return ""
+        return f"; {self.aborted} rank{'s' if self.aborted > 1 else ''} aborted afterwards"
+
     def finding(self) -> Finding:
         pattern = self.pattern
         known = {**self.facts, "count": self.count, "rank": self.rank}
@@ -230,7 +281,7 @@ class _Draft:
             role=self.role,
             certainty=self.certainty,
             title=pattern.title,
-            summary=fill(pattern.summary, known) or pattern.title,
+            summary=(fill(pattern.summary, known) or pattern.title) + self._afterwards(),
             facts=self.facts,
             count=self.count,
             rank=self.rank,
@@ -282,6 +333,8 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
         _complete(cause, others)
     for draft in others:
         draft.role = _role_beside(draft, cause) if cause is not None else _role_alone(draft)
+    if cause is not None:
+        cause.aborted = len(_aborted_ranks(others) - cause.ranks)
     ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
     findings = tuple(draft.finding() for draft in ordered)
     advisers = tuple(
@@ -291,6 +344,17 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
     )
     first = cause.first if cause else None
     return Routed(findings, _verdict(cause, findings), advisers, first)
+
+
+def _aborted_ranks(drafts: Iterable[_Draft]) -> set[int | None]:
+    """The ranks of which it is told that they gave up because of another's failure."""
+    return {
+        rank
+        for draft in drafts
+        if draft.role == "consequence" and draft.failure_class in _ABORTS
+        for rank in draft.ranks
+        if rank is not None
+    }
 
 
 def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:

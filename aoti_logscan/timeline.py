@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
+from aoti_logscan.compile_failure import CompileFailure, compile_failure, recorded_failure
 from aoti_logscan.events import (
     Clock,
     Compile,
@@ -21,6 +22,7 @@ from aoti_logscan.events import (
     ProcessDeath,
     PythonException,
     ShimFailure,
+    TraceArtifact,
 )
 from aoti_logscan.report import Evidence
 
@@ -30,6 +32,8 @@ _SHIM_WITHIN = 200
 #: failed shim calls near an event that are weighed, and tracebacks that may be open at once
 _SHIMS_LOOKED_AT = 64
 _OPEN_TRACEBACKS = 64
+#: bytes between an exception that tells of a subprocess and the traceback of that subprocess
+_NESTED_WITHIN = 4000
 
 # rank3.log  rank_3/  dedicated_log_torch_trace_rank_3_x.log  attempt_0/3/stderr.log
 _RANK_IN_NAME = re.compile(
@@ -47,6 +51,9 @@ _RUNS = re.compile(
     r"run_impl|boxed_run|^run_func_$|^aoti_torch_(?:cpu|cuda|xpu|mps|aten|proxy)\w*"
     r"|AOTInductorModelContainerRun"
 )
+
+# SubprocException: An exception occurred in a subprocess:
+_IN_SUBPROCESS = re.compile(r"An exception occurred in a subprocess:")
 
 Stage = Literal["load", "constants", "run"]
 
@@ -99,6 +106,17 @@ class Situation:
         offsets = (self.event.place.offset, *self.event.repeats)
         found = (self._around.traceback_at(offset) for offset in offsets)
         return [traceback for traceback in found if traceback is not None]
+
+    @property
+    def led_to(self) -> PythonException | None:
+        """The exception that a chain of tracebacks ends in which this one stands in."""
+        event = self.event
+        return self._around.last_of_chain(event) if isinstance(event, PythonException) else None
+
+    @property
+    def compile_failure(self) -> CompileFailure | None:
+        """What the event tells of a failed compilation; None where it tells of none."""
+        return self._around.compile_failure(self.event)
 
     @property
     def stack(self) -> CppStack | None:
@@ -160,13 +178,24 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
     "capability_here": lambda situation: situation.capability("here"),
     "capability_package": lambda situation: situation.capability("package"),
     "is_abort": lambda situation: _is_abort(situation.event),
-    "compile_stage": lambda situation: _compile_stage(situation.event),
+    "only_wraps": lambda situation: _only_wraps(situation.event),
+    "cut_in_torch": lambda situation: _is_cut_in_torch(situation.event),
+    "compile_failed": lambda situation: situation.compile_failure is not None,
+    "compile_stage": lambda situation: _of_compile(situation, "stage"),
+    "compile_exception": lambda situation: _of_compile(situation, "exception"),
+    "compile_message": lambda situation: _of_compile(situation, "message"),
+    "compile_headline": lambda situation: _of_compile(situation, "headline"),
     "crash_frame": lambda situation: _crash_frame(situation),
 }
 
 
 #: names of what a situation knows beside the fields of its event
 JOINED_FIELDS = tuple(_JOINED)
+
+
+def _of_compile(situation: Situation, name: str) -> Any:
+    failure = situation.compile_failure
+    return getattr(failure, name) if failure else None
 
 
 def _is_abort(event: Event) -> bool | None:
@@ -177,23 +206,6 @@ def _is_abort(event: Event) -> bool | None:
 
 
 _CRASHES = (None, "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS")
-
-# the stage of a failed compilation by the words of its reason, the first that fit
-_STAGES = (
-    (re.compile(r"CppCompileError|InvalidCxxCompiler|C\+\+ compile"), "cpp-compile"),
-    (re.compile(r"LoweringException|lowering"), "lowering"),
-    (re.compile(r"CompilationError|No valid triton configs|out of resource"), "triton-compile"),
-    (re.compile(r"GuardOnDataDependent|ConstraintViolation"), "export"),
-    (re.compile(r"AOTAutograd|aot_autograd|functionaliz"), "aot-autograd"),
-    (re.compile(r"Unsupported|TorchRuntimeError|InternalTorchDynamoError|UserError"), "dynamo"),
-)
-
-
-def _compile_stage(event: Event) -> str | None:
-    if not isinstance(event, Compile):
-        return None
-    told = f"{event.fail_type} {event.fail_reason}"
-    return next((stage for words, stage in _STAGES if words.search(told)), None)
 
 
 def _last_source_line(traceback: PythonException | None) -> str | None:
@@ -221,8 +233,8 @@ _FOREIGN_FUNCTION = re.compile(
 )
 _FOREIGN_FILE = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<frozen|^(?:Objects|Python|Modules"
-    r"|Parser|\./Include)/|/(?:libc|libm|ld-linux|libpthread|libstdc\+\+|libpython|libtorch|libc10"
-    r"|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
+    r"|Parser|\./Include)/|/(?:lib(?:c|m|pthread|dl|rt)[.-]|ld-linux|libstdc\+\+|libpython"
+    r"|libtorch|libc10|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
 )
 
 
@@ -263,12 +275,16 @@ def shim_device(shim: ShimFailure | None) -> str | None:
     return match[1] if match else None
 
 
-def _is_from_torch(event: Event) -> bool:
+def _is_from_torch(event: Event) -> bool | None:
     """Whether an exception comes from torch or Triton, not from the caller's own code.
+
+    None where it does not tell: it only wraps another, or its line is cut off.
 
     torch's C++ code raises into the line that called it, so the last frame is the caller's; then
     its source line raises nothing itself.
     """
+    if _only_wraps(event) or _is_cut_in_torch(event):
+        return None
     if not isinstance(event, PythonException) or event.exception is None:
         return False
     if _TORCH_TYPE.search(event.exception):
@@ -280,6 +296,31 @@ def _is_from_torch(event: Event) -> bool:
         return True
     raises = last.text is None or last.text.startswith(("raise ", "raise("))
     return event.exception in _CPP_TYPES and not raises
+
+
+# types and words that only pass on that another process failed
+_WRAPPER_TYPE = re.compile(
+    r"(?:^|\.)(?:BrokenProcessPool|BrokenExecutor|EngineDeadError|AsyncEngineDeadError|RayActorError"
+    r"|ActorDiedError|ActorUnavailableError|WorkerCrashedError|LocalRayletDiedError|NodeDiedError)$"
+)
+_WRAPPER_WORDS = re.compile(
+    r"[sS]ee (?:the )?(?:root cause|stack trace) (?:\(above\)|above)|check the stack trace above"
+)
+
+
+def _only_wraps(event: Event) -> bool:
+    """Whether an exception says no more than that something else failed in another process."""
+    if not isinstance(event, PythonException) or event.exception is None:
+        return False
+    wraps = _WRAPPER_TYPE.search(event.exception) or _WRAPPER_WORDS.search(event.message)
+    return wraps is not None
+
+
+def _is_cut_in_torch(event: Event) -> bool:
+    """Whether the log ends inside a traceback that goes through torch."""
+    if not isinstance(event, PythonException) or not event.cut:
+        return False
+    return any(_LIBRARY.search(frame.file or "") for frame in event.frames)
 
 
 def situations(sources: Sequence[tuple[str, Sequence[Event]]]) -> list[Situation]:
@@ -367,6 +408,17 @@ class _Surroundings:
         self._tracebacks = [event for event in events if isinstance(event, PythonException)]
         self._tracebacks.sort(key=lambda traceback: traceback.begins)
         self._offsets = [traceback.begins for traceback in self._tracebacks]
+        self._came_of = self._chains()
+        self._came_from = {
+            id(later): one for one in self._tracebacks if (later := self._came_of.get(id(one)))
+        }
+        self._compiles: dict[int, CompileFailure | None] = {}
+        self._records_compiles = any(isinstance(event, Compile) for event in events)
+        self._skipped = {
+            event.compile_id
+            for event in events
+            if isinstance(event, TraceArtifact) and event.name == "dynamo_graph_break_reason"
+        }
         self._stacks = [event for event in events if isinstance(event, CppStack)]
         self._stack_lines = [event.place.line for event in self._stacks]
         self._shims = [event for event in events if isinstance(event, ShimFailure)]
@@ -387,6 +439,83 @@ class _Surroundings:
             if offset < traceback.end:
                 return traceback
         return None
+
+    def _chains(self) -> dict[int, PythonException]:
+        """By the identity of a traceback, the one that came of it.
+
+        Either Python says so between them, or the later one tells what a subprocess raised.
+        """
+        found: dict[int, PythonException] = {}
+        for at, traceback in enumerate(self._tracebacks):
+            inside = _IN_SUBPROCESS.search(traceback.message) is not None
+            if not traceback.followed and not inside:
+                continue
+            for later in self._tracebacks[at + 1 : at + 1 + _OPEN_TRACEBACKS]:
+                if later.begins >= traceback.end and _may_be_one_process(traceback, later):
+                    if not inside:
+                        found[id(traceback)] = later
+                    elif later.begins - traceback.end < _NESTED_WITHIN:
+                        found[id(later)] = traceback
+                    break
+        return found
+
+    def last_of_chain(self, event: PythonException) -> PythonException:
+        """The exception that was raised last in the chain of this one."""
+        for _ in range(_OPEN_TRACEBACKS):
+            later = self._came_of.get(id(event))
+            if later is None:
+                break
+            event = later
+        return event
+
+    def _earlier(self, event: PythonException) -> Iterator[PythonException]:
+        """The exceptions that this one came of, the latest first."""
+        for _ in range(_OPEN_TRACEBACKS):
+            one = self._came_from.get(id(event))
+            if one is None:
+                return
+            yield one
+            event = one
+
+    def compile_failure(self, event: Event) -> CompileFailure | None:
+        """What the event, with the exceptions it came of, tells of a failed compilation."""
+        if not isinstance(event, PythonException | Compile | TraceArtifact):
+            return None
+        if id(event) not in self._compiles:
+            self._compiles[id(event)] = self._read_compile(event)
+        return self._compiles[id(event)]
+
+    def _read_compile(
+        self, event: PythonException | Compile | TraceArtifact
+    ) -> CompileFailure | None:
+        match event:
+            case PythonException():
+                return self._raised(event)
+            case Compile():
+                return self._recorded(event)
+            case TraceArtifact(name="make_fx_fail_partial") if not self._records_compiles:
+                return CompileFailure("export", None, None, None)
+        return None
+
+    def _recorded(self, event: Compile) -> CompileFailure | None:
+        soft = event.fail_type in ("Unsupported", "UserError")
+        if event.fail_type is None or (soft and event.compile_id in self._skipped):
+            return None
+        return recorded_failure(event.fail_type, event.fail_reason, event.frames)
+
+    def _raised(self, event: PythonException) -> CompileFailure | None:
+        if event.exception is None:
+            return None
+        chain = list(self._earlier(event))
+        nested = [one for one in chain if one.begins > event.begins]
+        told = [event.message, *(f"{one.exception}: {one.message}" for one in nested)]
+        frames = (*event.frames, *(frame for one in nested for frame in one.frames))
+        failure = compile_failure(event.exception, "\n".join(told), frames)
+        for one in chain if failure is not None and failure.stage is None else ():
+            earlier = compile_failure(one.exception or "", one.message, one.frames)
+            if earlier is not None and earlier.stage is not None:
+                return failure._replace(stage=earlier.stage) if failure else None
+        return failure
 
     def stack(self, event: Event) -> CppStack | None:
         """The first stack at or below the event's line."""

@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernel_origin",),
     ("launches", "rule", "lineage"),
     ("timeline", "pattern", "redact", "bounds", "failing_sizes"),
+    ("compile_failure",),
     ("parsers", "artifacts"),
     ("sources", "scan"),
     ("streams", "lines", "prefix"),

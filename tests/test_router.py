@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from aoti_logscan.artifacts.library import Library
@@ -595,6 +596,13 @@ def test_facts_of_the_package_come_from_the_library() -> None:
     refused = router.route(situations([("a.log", [_refusal(1, 1)])])).findings[0].facts
     assert (asserted["kernel"], asserted["upper"]) == ("triton_poi_fused_0", "cuda")
     assert refused["name"] == "arg1_1"
+
+
+def test_summary_of_the_cause_counts_the_ranks_that_aborted_afterwards() -> None:
+    cause = msgspec.structs.replace(_gpu(1), rank=2)
+    others = [msgspec.structs.replace(_peer(line), rank=line) for line in (3, 4, 5)]
+    assert _cause(_route(cause, *others)).summary.endswith("; 3 ranks aborted afterwards")
+    assert "aborted" not in _cause(_route(cause)).summary
 
 
 # templates

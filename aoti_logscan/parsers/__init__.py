@@ -24,6 +24,7 @@ from aoti_logscan.parsers import (
     python_traceback,
     sanitizer,
     shim,
+    supervisor,
     torch_logs,
     torch_trace,
 )
@@ -46,6 +47,7 @@ PARSERS: tuple[Parser, ...] = (
     cpp_stack,
     native_stack,
     process_death,
+    supervisor,
     collective,
     flags,
     intermediate_printer,

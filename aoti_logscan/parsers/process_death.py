@@ -1,4 +1,4 @@
-"""How a process ended, as the shell, faulthandler, the C library or torchrun tells it.
+"""How a process ended, as the shell, faulthandler or the C library tells it.
 
     bash: line 1:  8287 Segmentation fault      python script.py pw:meta
     Aborted (core dumped)
@@ -6,7 +6,8 @@
     double free or corruption (!prev)
 
 give one `ProcessDeath` each. Sources: bash and zsh job messages; CPython, faulthandler.c; glibc,
-malloc.c (`malloc_printerr`) and `__fortify_fail`.
+malloc.c (`malloc_printerr`), `__fortify_fail` and assert.c; libstdc++'s `__glibcxx_assert`. What
+a service manager or a launcher tells is `supervisor`'s.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ ANCHORS = (
     b"Illegal instruction",
     b"Floating point exception",
     b"Fatal Python error: ",
+    b"Windows fatal exception: ",
     b"double free or corruption",
     b"free(): ",
     b"malloc(): ",
     b"malloc_consolidate(): ",
     b"munmap_chunk(): ",
     b"corrupted size vs. prev_size",
+    b"corrupted double-linked list",
+    b"realloc(): ",
     b"stack smashing detected",
+    b"buffer overflow detected",
+    b"Killed",
+    b"killed",
 )
 
 _SIGNALS = {
@@ -42,24 +49,32 @@ _SIGNALS = {
     b"bus error": "SIGBUS",
     b"illegal instruction": "SIGILL",
     b"floating point exception": "SIGFPE",
+    b"killed": "SIGKILL",
 }
 _NAMES = (
     rb"(?P<signal>[Ss]egmentation fault|Aborted|Bus error|Illegal instruction"
-    rb"|Floating point exception)"
+    rb"|Floating point exception|[Kk]illed)"
 )
 # bash: line 1:  8287 Segmentation fault      python x.py
 # ./run.sh: line 9:  2741 Aborted                 (core dumped)
+# [1]  + 48213 segmentation fault  python x.py        srun: error: gpu-b12: task 3: Killed
 _JOB = re.compile(
-    rb"(?:line \d+: +\d+ |\[\d+\][-+ ] +(?:\d+ )?|sh: )" + _NAMES + rb"\b(?! from GPU)"
+    rb"(?:line \d+: +\d+ |\[\d+\][-+ ] +(?:[-+] )?(?:\d+ )?|sh: |: tasks? [\d,-]{1,40}: )"
+    + _NAMES
+    + rb"\b(?! from GPU)"
 )
 # Segmentation fault (core dumped)      Aborted
 _WORD = re.compile(
     rb"(?:^|[\s:])" + _NAMES + rb"\s*\(core dumped\)"
     rb"|^(?:[\s>|#]|\xe2\x94\x82|\[[^\]]*\]:?|\([^)]*\)|[\dT:.,Z+-]++|std(?:err|out)"
-    rb"|\bF\b|[A-Z]{4,8}\b)*+" + _NAMES.replace(b"signal", b"alone") + rb"\s*$"
+    rb"|\bF\b|[A-Z]{4,8}\b)*+"
+    + _NAMES.replace(b"signal", b"alone").replace(b"[Kk]", b"K")
+    + rb"\s*$"
 )
-# Fatal Python error: Segmentation fault
-_FATAL = re.compile(rb"Fatal Python error: (?P<signal>[A-Z][a-z]+(?: [a-z]+){0,2})")
+# Fatal Python error: Segmentation fault      Windows fatal exception: access violation
+_FATAL = re.compile(
+    rb"(?:Fatal Python error|Windows fatal exception): (?P<signal>[A-Za-z][a-z]+(?: [a-z]+){0,2})"
+)
 # Current thread 0x00007f447302cb80 (most recent call first):    Thread 0x... [name] (most ...
 _THREAD = re.compile(
     rb"^(?:(?P<current>Current thread)|Thread) 0x[0-9a-f]+[^\n]*\(most recent call"
@@ -74,7 +89,9 @@ _LONGEST_PREFIX = 300
 _DUMP_LINES = 400
 _LIBC = re.compile(
     rb"double free or corruption|corrupted size vs\. prev_size|stack smashing detected"
-    rb"|(?:free|malloc|malloc_consolidate|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|memory"
+    rb"|corrupted double-linked list|buffer overflow detected"
+    rb"|(?:free|malloc|realloc|malloc_consolidate|munmap_chunk)\(\):"
+    rb" (?:invalid|corrupted|unaligned|memory"
     rb"|unsorted|mismatching|smallbin|largebin|double|too many)"
 )
 

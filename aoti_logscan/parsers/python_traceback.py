@@ -6,7 +6,9 @@
     [rank1]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered
 
 gives one `PythonException`. Lines of other writers between them are passed over. The message goes
-on until a line that cannot belong to it. Source: CPython, Lib/traceback.py.
+on until a line that cannot belong to it. Where the log begins inside a traceback, the exception's
+line alone gives one if its type is a compiler's. A notebook puts the type in front of the head and
+the message at the end. Sources: CPython, Lib/traceback.py; IPython 8, core/ultratb.py.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
 NAME = "python_traceback"
-ANCHORS = (b"Traceback (most recent call last)",)
+_HEAD = b"Traceback (most recent call last)"
+ANCHORS = (
+    _HEAD,
+    b"torch._inductor.exc.",
+    b"torch._dynamo.exc.",
+    b"torch.fx.experimental.symbolic_shapes.",
+    b"triton.compiler.errors.",
+)
 
 #   File "/opt/train.py", line 402, in main
 _FRAME = re.compile(
@@ -38,6 +47,20 @@ _OTHER_WRITER = re.compile(
     rb"^(?:\[rank\d+\]|\[?[VDIWECF]\d{3,4} \d\d:\d\d|\(\w+ (?:pid|rank)=|\d{4}-\d\d-\d\d[T ]"
     rb"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b)"
 )
+# BackendCompilerFailed                     Traceback (most recent call last)
+_NOTEBOOK_HEAD = re.compile(rb"(?<!\w)(?P<type>[A-Z]\w{2,80}) {2,80}$")
+_NOTEBOOK_HEAD_BYTES = 120
+# File /opt/conda/lib/python3.10/site-packages/torch/_dynamo/output_graph.py:1107, in Graph.call(x)
+_NOTEBOOK_FRAME = re.compile(
+    rb"^File (?P<file>[^\n]{1,500}?):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"
+)
+# a traceback that says why this one is there
+_CHAINED = re.compile(
+    rb"^(?:The above exception was the direct cause|During handling of the above exception)"
+)
+# triton.compiler.errors.CompilationError: at 12:34:   <source>   <blanks>^   the reason
+_AT_SOURCE = re.compile(rb"^at \d+:\d+:")
+_CARET = re.compile(rb"^ *\^ *$")
 _REPEATED = re.compile(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\s*$|^\s*\.\.\.<")
 # what can follow a traceback but never stands in an exception's message
 _AFTER_MESSAGE = re.compile(
@@ -45,6 +68,10 @@ _AFTER_MESSAGE = re.compile(
     rb"|Traceback \(most recent call last\)|terminate called|Exception raised from "
     rb"|Fatal Python error|=========|\[rank\d+\]:|\[[EWIF]\d{3,4} |[VDIWEC]\d{4} \d\d:\d\d)"
 )
+# [rank0]:   2026-... stderr F   |   what a launcher's prefix ends in, rather than a sentence
+_PREFIX_ENDS = re.compile(rb"(?:^|[\]:>)|#\x82]|\bF)\s*$")
+#: bytes before an exception's line in which its traceback would begin
+_HEAD_WITHIN = 64 << 10
 #: lines of other writers in a row that are passed over
 _FOREIGN = 200
 #: lines in a traceback that cannot be its own and do not say whose they are
@@ -53,6 +80,8 @@ _STRANGERS = 3
 _MAX_LINES = 2000
 _MESSAGE_LINES = 24
 _MESSAGE_BYTES = 4000
+#: lines after a message in which a chained traceback is looked for
+_CHAIN_WITHIN = 400
 _FRAMES = 64
 
 
@@ -64,11 +93,16 @@ class _Tail(NamedTuple):
     start: int
     text: bytes
     end: int
+    followed: bool = False
 
 
 def parse(hit: Hit) -> Parsed:
     """One draft for the traceback that begins at this hit."""
     head = hit.line.text[: hit.column]
+    if not hit.line.text.startswith(_HEAD, hit.column):
+        return _without_its_head(hit, head)
+    if notebook := _NOTEBOOK_HEAD.search(head[-_NOTEBOOK_HEAD_BYTES:]):
+        return _of_notebook(hit, head[: -len(notebook[0])], notebook["type"])
     if hit.line.escaped and head.endswith((b'"', b"'")) and not _each_line_is_stored(hit):
         head = b""
     elif not hit.line.escaped and head.strip().endswith((b'"', b"'", b"`")):
@@ -76,25 +110,51 @@ def parse(hit: Hit) -> Parsed:
     frames, tail = _read(hit, head)
     if not frames and tail.exception is None:
         return ()
+    return (_draft(hit, head, frames, tail),)
+
+
+def _draft(hit: Hit, head: bytes, frames: list[Frame], tail: _Tail) -> Draft:
     fields = {
         "begins": hit.window.base + hit.line.start,
         "exception": tail.exception,
         "message": tail.message,
         "frames": tuple(frames[-_FRAMES:]),
         "cut": tail.exception is None,
+        "followed": tail.followed,
     }
-    return (
-        Draft(
-            kind=PythonException,
-            fields=fields,
-            start=tail.start,
-            end=tail.end,
-            text=tail.text,
-            prefix=read_prefix(head),
-            fold=(tail.exception, tail.message, frames[-1] if frames else None),
-            taken=hit.line.end,
-        ),
+    return Draft(
+        kind=PythonException,
+        fields=fields,
+        start=tail.start,
+        end=tail.end,
+        text=tail.text,
+        prefix=read_prefix(head),
+        fold=(tail.exception, tail.message, frames[-1] if frames else None, tail.followed),
+        taken=hit.line.end,
     )
+
+
+def _of_notebook(hit: Hit, head: bytes, kind: bytes) -> Parsed:
+    """A draft for a notebook's traceback, which ends in a line that begins with its type."""
+    frames: list[Frame] = []
+    for line in hit.following(_MAX_LINES):
+        text = strip_head(head, line.text)
+        if text is None:
+            continue
+        if match := _NOTEBOOK_FRAME.match(text):
+            frames.append(_frame(match))
+        elif text.startswith(kind) and (match := _EXCEPTION.match(text)):
+            return (_draft(hit, head, frames, _tail(hit, line, head, match)),)
+    return ()
+
+
+def _without_its_head(hit: Hit, head: bytes) -> Parsed:
+    """A draft for an exception's line before which no traceback begins, near as far as is held."""
+    match = _EXCEPTION.match(hit.line.text[hit.column :]) if _PREFIX_ENDS.search(head) else None
+    near = max(0, hit.start - _HEAD_WITHIN)
+    if match is None or hit.window.buffer.rfind(_HEAD, near, hit.start) >= 0:
+        return ()
+    return (_draft(hit, head, [], _tail(hit, hit.line, head, match)),)
 
 
 def _each_line_is_stored(hit: Hit) -> bool:
@@ -154,20 +214,47 @@ def _add_source(frames: list[Frame], text: bytes) -> None:
 
 def _tail(hit: Hit, line: Line, head: bytes, match: re.Match[bytes]) -> _Tail:
     """The exception's type and message, with the lines that still belong to the message."""
-    parts = [match["message"] or b""]
-    end, size, foreign = line.end, len(parts[0]), 0
-    for more in hit.window.following(line, _MESSAGE_LINES):
+    message = _Message(match["message"] or b"")
+    end, foreign, followed = line.end, 0, False
+    for more in hit.window.following(line, _CHAIN_WITHIN):
         own = strip_head(head, more.text)
         if own is None:
             foreign += 1
             if foreign > _MESSAGE_LINES:
                 break
             continue
-        if _AFTER_MESSAGE.match(own) or size > _MESSAGE_BYTES:
+        if _AFTER_MESSAGE.match(own):
+            followed = _CHAINED.match(own) is not None
             break
-        parts.append(own)
-        size += len(own)
-        end = more.end
-    message = b"\n".join(parts)[:_MESSAGE_BYTES].decode("utf-8", "replace").rstrip()
+        if message.add(own):
+            end = more.end
     kind = match["type"].decode("utf-8", "replace")
-    return _Tail(kind, message, line.start, line.text, end)
+    return _Tail(kind, message.text(), line.start, line.text, end, followed)
+
+
+class _Message:
+    """The lines of an exception's message; of Triton's source listing only what it ends in."""
+
+    def __init__(self, first: bytes) -> None:
+        self._parts = [first]
+        self._size = len(first)
+        self._lists_source = _AT_SOURCE.match(first) is not None
+        self._reason_next = False
+
+    def add(self, line: bytes) -> bool:
+        """Take the next line, if it still belongs to the message."""
+        if self._lists_source and len(self._parts) >= _MESSAGE_LINES:
+            if self._reason_next:
+                self._parts += [b"^", line]
+                self._lists_source = False
+                return True
+            self._reason_next = _CARET.match(line) is not None
+            return self._reason_next
+        if len(self._parts) > _MESSAGE_LINES or self._size > _MESSAGE_BYTES:
+            return False
+        self._parts.append(line)
+        self._size += len(line)
+        return True
+
+    def text(self) -> str:
+        return b"\n".join(self._parts)[:_MESSAGE_BYTES].decode("utf-8", "replace").rstrip()

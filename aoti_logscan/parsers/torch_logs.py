@@ -28,6 +28,8 @@ ANCHORS = (
     b"Could not dlsym ",
     b"Device information mismatch for ",
     b"libdrm/amdgpu.ids: No such file",
+    b"aot_compile() is being deprecated",
+    b"aot_load() is being deprecated",
     b"Output code: ",
     b"Output wrapper code: ",
     b"Output kernel code:",
@@ -59,9 +61,14 @@ _HARMLESS = {
     b"Loading outdated pt2 file": "outdated-package",
     b"Could not dlsym ": "dlsym",
     b"libdrm/amdgpu.ids": "libdrm",
+    b"aot_": "deprecated",
 }
 # errors of a rejected choice that leave the context unusable
-_POISON = re.compile(rb"illegal memory access|misaligned address|illegal instruction")
+_POISON = re.compile(
+    rb"illegal memory access|misaligned address|illegal instruction|unspecified launch failure"
+)
+#: lines above `Ignoring this choice` that tell its error
+_CHOICE_LINES = 40
 #: bytes of a line in which its prefix is looked for
 _HEAD = 400
 
@@ -76,8 +83,22 @@ def parse(hit: Hit) -> Parsed:
         return _code(hit, match)
     for literal, form in _HARMLESS.items():
         if text.startswith(literal, column):
-            return (_draft(hit, Harmless, {"form": form}),)
+            poisons = form == "autotune-reject" and _is_poisoned(hit)
+            return (_draft(hit, Harmless, {"form": "autotune-poison" if poisons else form}),)
     return ()
+
+
+def _is_poisoned(hit: Hit) -> bool:
+    """Whether the rejected choice failed of an error that the GPU's context does not survive."""
+    head, line = hit.line.text[: hit.column].rstrip(), hit.line
+    for _ in range(_CHOICE_LINES):
+        if _POISON.search(line.text):
+            return True
+        above = hit.window.previous(line)
+        if above is None or not head or not above.text.startswith(head):
+            return False
+        line = above
+    return False
 
 
 def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:

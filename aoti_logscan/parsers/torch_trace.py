@@ -43,6 +43,8 @@ ANCHORS = (
     b'] {"inductor_output_code": ',
     b'] {"artifact": {"name": "torch_version"',
     b'] {"artifact": {"name": "dynamo_error"',
+    b'] {"artifact": {"name": "dynamo_graph_break_reason"',
+    b'] {"artifact": {"name": "make_fx_fail_partial"',
     b'] {"artifact": {"name": "inductor_provenance_tracking_',
     b'] {"str": [',
 )
@@ -61,6 +63,15 @@ _PAYLOAD_END = re.compile(rb"\n(?!\t)")
 _VERSION = re.compile(r'"pytorch_version": "(?P<version>[^"\n]+)"')
 # inductor_aot_wrapper_code
 _PART = re.compile(r"^inductor_aot_(?P<part>wrapper|kernel|header)_code$")
+
+#   File "/opt/venv/.../compile_fx.py", line 55, in compile_fx
+_PRINTED_FRAME = re.compile(
+    r'^ *File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,9}), in (?P<function>[^\n]{1,200})$',
+    re.MULTILINE,
+)
+#: characters of a failure's reason and of its traceback that are read
+_REASON = 4000
+_TRACEBACK = 40_000
 
 
 class _Envelope(msgspec.Struct):
@@ -114,8 +125,32 @@ def parse(hit: Hit) -> Parsed:
 def _metrics(record: _Record, value: Any) -> Parsed:
     if not isinstance(value, dict):
         return (Malformed(record.start, record.end, "compilation metrics that are no table"),)
-    fields = {name: _text(value.get(name)) for name in ("compile_id", "fail_type", "fail_reason")}
+    fields = {
+        "compile_id": _text(value.get("compile_id")),
+        "fail_type": _text(value.get("fail_type")),
+        "fail_reason": _reason(value.get("fail_reason")),
+        "frames": _printed_frames(value.get("exception_stack_trace")),
+    }
     return (_draft(record, Compile, fields, record.end),)
+
+
+def _reason(value: object) -> str | None:
+    """The reason; of a long one its beginning and its end, where a nested traceback has its own."""
+    if not isinstance(value, str) or len(value) <= _REASON:
+        return _text(value)
+    return f"{value[: _REASON - 1000]}\n...\n{value[-1000:]}"
+
+
+def _printed_frames(value: object) -> tuple[Frame, ...]:
+    """The frames of the tracebacks that a record holds as text, the last of them."""
+    if not isinstance(value, list):
+        return ()
+    text = "\n".join(item[-_TRACEBACK:] for item in value[-2:] if isinstance(item, str))
+    found = [
+        Frame(match["function"].strip(), match["file"], int(match["line"]))
+        for match in _PRINTED_FRAME.finditer(text)
+    ]
+    return tuple(found[-64:])
 
 
 def _string(record: _Record, value: Any) -> Parsed:

@@ -98,6 +98,27 @@ def test_message_begins_with_the_words_it_was_found_by() -> None:
             None,
         ),
         ("Root Cause (first observed failure):", "elastic", None),
+        (
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out"
+            " waiting 1800000ms for recv operation to complete",
+            "timeout",
+            "gloo",
+        ),
+        ("RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error", "peer", "gloo"),
+        ("RuntimeError: oneCCL: coll_param.cpp:455 validate: EXCEPTION: no", "peer", "oneccl"),
+        (
+            "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1269,"
+            " unhandled cuda error, NCCL version 2.14.3",
+            "peer",
+            "nccl",
+        ),
+        (
+            "[rank1]:[E817 21:16:31.204171003 ProcessGroupXCCL.cpp:68] [Rank 1] Watchdog caught"
+            " collective operation timeout: WorkXCCL(SeqNum=9) ran for 6 milliseconds",
+            "timeout",
+            "xccl",
+        ),
+        ("torch.distributed.DistStoreError: Timed out after 601 seconds", "timeout", None),
     ],
 )
 def test_form_and_backend(text: str, form: str, backend: str | None) -> None:
@@ -137,9 +158,11 @@ def test_cut_at_any_byte_invents_no_form_or_rank() -> None:
         "ConnectionResetError: [Errno 104] Connection reset by peer\n",
         "redis: Socket Timeout after 5 s\n",
         "INFO ProcessGroupNCCL initialised with 8 ranks\n",
+        "[W socket.cpp:697] [c10d] failed to connect to [n1]:9 (errno: 111 - Connection refused)\n",
+        "Timed out waiting for the page to load\n",
         WRAPPER_CPP,
     ],
-    ids=["http", "redis", "healthy", "wrapper"],
+    ids=["http", "redis", "healthy", "tried-again", "page", "wrapper"],
 )
 def test_foreign_text_gives_nothing(text: str) -> None:
     assert events(text, collective) == []

@@ -64,6 +64,7 @@ def test_traceback_gives_frames_exception_and_message() -> None:
         "message": MESSAGE,
         "frames": FRAMES,
         "cut": False,
+        "followed": False,
     }
 
 
@@ -222,6 +223,7 @@ def test_traceback_that_the_log_cuts_keeps_its_frames() -> None:
         "message": "",
         "frames": FRAMES,
         "cut": True,
+        "followed": False,
     }
 
 
@@ -276,3 +278,44 @@ def test_traceback_longer_than_a_window_is_whole() -> None:
 )
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, python_traceback).size == len(data)
+
+
+# without a head, in a notebook, in a chain
+
+
+def test_exception_of_a_compiler_is_read_where_the_log_begins_inside_its_traceback() -> None:
+    text = "    raise X(\ntorch._inductor.exc.InductorError: KeyError: 1\n"
+    assert _ends(text) == [("torch._inductor.exc.InductorError", "KeyError: 1")]
+
+
+def test_sentence_on_an_exception_is_none() -> None:
+    assert _ends("we saw torch._inductor.exc.InductorError: KeyError: 1\n") == []
+
+
+def test_traceback_of_a_notebook_ends_in_its_type() -> None:
+    text = (
+        "BackendCompilerFailed                     Traceback (most recent call last)\n"
+        "Cell In[4], line 3\n----> 3 m(x)\n\n"
+        "File /opt/venv/lib/python3.11/site-packages/torch/_dynamo/x.py:11, in Graph.call(self)\n"
+        "   1105     raise e\n\nBackendCompilerFailed: backend='inductor' raised:\nKeyError: 1\n"
+    )
+    (event,) = _exceptions(text)
+    assert event.exception == "BackendCompilerFailed"
+    assert event.message == "backend='inductor' raised:\nKeyError: 1"
+    assert [frame.function for frame in event.frames] == ["Graph.call"]
+
+
+def test_exception_that_another_came_of_is_followed() -> None:
+    chained = "\nThe above exception was the direct cause of the following exception:\n\n"
+    assert [event.followed for event in _exceptions(TEXT + chained + TEXT)] == [True, False]
+
+
+def test_long_source_listing_keeps_its_reason() -> None:
+    listing = "".join(f"    tmp{n} = tl.load(p + {n})\n" for n in range(40))
+    text = (
+        f'{HEAD}  File "/a.py", line 1, in f\n    g()\n'
+        f"triton.compiler.errors.CompilationError: at 41:9:\n{listing}"
+        "          ^\nValueError('no')\n"
+    )
+    (event,) = _exceptions(text)
+    assert event.message.endswith("\n^\nValueError('no')")
