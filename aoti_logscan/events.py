@@ -136,6 +136,21 @@ class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
     kernel: str | None = None
 
 
+class OutOfMemory(Event, frozen=True, kw_only=True, tag="out-of-memory"):
+    """Memory could not be had: an allocator refused, or the system ended the process for it.
+
+    `device` is torch's name (`cuda:1`, `cpu`), with its number where that is told; `requested` is
+    the size as printed. `handled` marks a log line below the level of an error: the program goes
+    on. Source: torch 2.13, c10/cuda/CUDACachingAllocator.cpp and its like for XPU and MPS,
+    c10/core/impl/alloc_cpu.cpp; Linux, mm/oom_kill.c.
+    """
+
+    device: str | None
+    requested: str | None
+    told_by: Literal["allocator", "system"]
+    handled: bool = False
+
+
 class SanitizerError(Event, frozen=True, kw_only=True, tag="sanitizer-error"):
     """compute-sanitizer (or cuda-memcheck) caught one kind of bad access.
 
@@ -416,6 +431,7 @@ AnyEvent = (
     | LoadError
     | BadValue
     | GpuError
+    | OutOfMemory
     | SanitizerError
     | DeviceConflict
     | ShimFailure

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from aoti_logscan.parsers import (
     collective,
+    compute_capability,
     cpp_stack,
     device_assert,
     device_conflict,
@@ -19,6 +20,7 @@ from aoti_logscan.parsers import (
     load_error,
     nan_check,
     native_stack,
+    out_of_memory,
     process_death,
     python_traceback,
     sanitizer,
@@ -39,6 +41,8 @@ PARSERS: tuple[Parser, ...] = (
     nan_check,
     device_conflict,
     gpu_error,
+    out_of_memory,
+    compute_capability,
     sanitizer,
     shim,
     cpp_stack,
