@@ -234,7 +234,7 @@ _TORCH_TYPE = re.compile(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryE
 _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError")
 # what Python's own containers and numpy say of an index
 _OTHER_INDEX = re.compile(
-    r"^(?:[\w ]+ (?:assignment )?index|[\w ]+ object index) out of range$|\baxis \d"
+    r"^(?:[\w ]+ (?:assignment )?index|[\w ]+ object index) out of range\b|\baxis \d"
     r"|^pop (?:from|index)|^(?:only integers|arrays used as indices)|^string index"
 )
 

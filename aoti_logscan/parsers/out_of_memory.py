@@ -73,7 +73,7 @@ _SLURM = re.compile(
 )
 #   Reason:       OOMKilled    "reason":"OOMKilled"    0/1     OOMKilled    "OOMKilled": true
 _CONTAINER = re.compile(
-    rb"(?i:reason)[\"']?[:=]\s*[\"']?OOMKilled\b|\d/\d\s+OOMKilled\b|OOMKilled[\"']?: ?true\b"
+    rb"(?i:reason)[\"']?[:=]\s*[\"']?OOMKilled\b|\d/\d\s+OOMKilled\b|[\"']?OOMKilled[\"']?: ?true\b"
 )
 _RAY = re.compile(rb"killed due to the node running low on memory")
 _SYSTEM = (_KERNEL, _SLURM, _CONTAINER, _RAY)
