@@ -144,6 +144,21 @@ class GpuError(Event, frozen=True, kw_only=True, tag="gpu-error"):
     kernel: str | None = None
 
 
+class OutOfMemory(Event, frozen=True, kw_only=True, tag="out-of-memory"):
+    """Memory could not be had: an allocator refused, or the system ended the process for it.
+
+    `device` is torch's name (`cuda:1`, `cpu`), with its number where that is told; `requested` is
+    the size as printed. `handled` marks a log line below the level of an error: the program goes
+    on. Source: torch 2.13, c10/cuda/CUDACachingAllocator.cpp and its like for XPU and MPS,
+    c10/core/impl/alloc_cpu.cpp; Linux, mm/oom_kill.c.
+    """
+
+    device: str | None
+    requested: str | None
+    told_by: Literal["allocator", "system"]
+    handled: bool = False
+
+
 class SanitizerError(Event, frozen=True, kw_only=True, tag="sanitizer-error"):
     """compute-sanitizer (or cuda-memcheck) caught one kind of bad access.
 
@@ -287,13 +302,12 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
-    `told_by` is `shell` for whoever watched over the process, `oom-killer` where the kernel ended
-    it for want of memory, `launcher` where one knows that it is gone, not how. `exception` is the
-    C++ type that terminate names. `frames` are faulthandler's, of the thread that died, innermost
-    first.
+    `told_by` is `shell` for whoever watched over the process, `launcher` where one knows that it
+    is gone, not how. `exception` is the C++ type that terminate names. `frames` are faulthandler's,
+    of the thread that died, innermost first.
     """
 
-    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog", "oom-killer"]
+    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog", "launcher"]
     signal: str | None = None
     exception: str | None = None
     frames: tuple[Frame, ...] = ()
@@ -463,6 +477,7 @@ AnyEvent = (
     | MissingOperator
     | BadValue
     | GpuError
+    | OutOfMemory
     | SanitizerError
     | DeviceConflict
     | ShimFailure

@@ -164,13 +164,15 @@ def _flaws(stem: str, tables: Mapping[str, Any]) -> Iterator[_Told]:
                 f"did you mean {close[0]!r}?",
             )
         yield from _source_flaws(f"facts.{name}", source, fields)
-    yield from _word_flaws(tables, (*facts, *tables.get("facts", ())))
+    yield from _word_flaws(tables, (*facts, *tables.get("facts", ())), fields)
 
 
-def _word_flaws(tables: Mapping[str, Any], facts: Sequence[str]) -> Iterator[_Told]:
+def _word_flaws(
+    tables: Mapping[str, Any], facts: Sequence[str], fields: Sequence[str]
+) -> Iterator[_Told]:
     """Names of facts, classes and flags that stand in values and texts."""
     for name in tables.get("key", ()):
-        yield from _unknown("key", name, facts)
+        yield from _unknown("key", name, (*facts, *fields))
     for name in tables.get("consequence_of", ()):
         yield from _unknown("consequence_of", name, ("*", *CLASS_FACTS))
     texts = [("summary", tables["summary"]), ("explain", tables["explain"])]

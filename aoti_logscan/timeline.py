@@ -261,6 +261,11 @@ _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|triton|functorc
 # an exception type of torch, and the types that torch's C++ code raises into the caller's line
 _TORCH_TYPE = re.compile(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryError)$")
 _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError")
+# what Python's own containers and numpy say of an index
+_OTHER_INDEX = re.compile(
+    r"^(?:[\w ]+ (?:assignment )?index|[\w ]+ object index) out of range\b|\baxis \d"
+    r"|^pop (?:from|index)|^(?:only integers|arrays used as indices)|^string index"
+)
 
 
 def evidence_of(event: Event) -> Evidence:
@@ -295,7 +300,8 @@ def _is_from_torch(event: Event) -> bool | None:
     if _LIBRARY.search(last.file or ""):
         return True
     raises = last.text is None or last.text.startswith(("raise ", "raise("))
-    return event.exception in _CPP_TYPES and not raises
+    other = event.exception == "IndexError" and _OTHER_INDEX.search(event.message)
+    return event.exception in _CPP_TYPES and not raises and not other
 
 
 # types and words that only pass on that another process failed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from aoti_logscan.parsers import (
     collective,
+    compute_capability,
     cpp_stack,
     device_assert,
     device_conflict,
@@ -20,6 +21,7 @@ from aoti_logscan.parsers import (
     missing_operator,
     nan_check,
     native_stack,
+    out_of_memory,
     process_death,
     python_traceback,
     sanitizer,
@@ -42,6 +44,8 @@ PARSERS: tuple[Parser, ...] = (
     nan_check,
     device_conflict,
     gpu_error,
+    out_of_memory,
+    compute_capability,
     sanitizer,
     shim,
     cpp_stack,

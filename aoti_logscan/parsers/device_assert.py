@@ -9,12 +9,16 @@ names no file. On Windows the function is missing. Terminals and issue trackers 
 from torch 2.13, _inductor/codegen/common.py, `indirect_assert`, and from ATen's
 `CUDA_KERNEL_ASSERT`; `[CUDA_KERNEL_ASSERT] ...: Assertion failed: `c`: m` from c10/macros/Macros.h,
 `CUDA_KERNEL_ASSERT_PRINTF`;
-Triton's AMD backend, which prints `device assertion failed: 'c', in f at file:line`.
+Triton's AMD backend, which prints `device assertion failed: 'c', in f at file:line`; HIP's device
+library, `__assert_fail`, whose line has no block and ends a backquote with an apostrophe:
+`IndexKernel.hip:93: operator(): Device-side assertion `c' failed.`; c10/cuda,
+CUDADeviceAssertionHost.cpp, whose report of a tracked assertion has a line for each of its parts.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,7 +29,14 @@ from aoti_logscan.prefix import Prefix, may_be_same_writer, read_prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
 NAME = "device_assert"
-ANCHORS = (b", thread: [", b", local id: [", b"device assertion failed: ")
+_REPORT = b"GPU assertion failure message = "
+ANCHORS = (
+    b", thread: [",
+    b", local id: [",
+    b"device assertion failed: ",
+    b": Device-side assertion ",
+    _REPORT,
+)
 
 # [3,0,0], thread: [64,0,0] Assertion `c` failed.
 # [3,0,0], thread: [64,0,0]: Assertion failed: `c`: m
@@ -33,11 +44,28 @@ _THREAD = re.compile(
     rb"\[(-?\d+),(-?\d+),(-?\d+)\], (?:thread|local id): \[-?\d+,-?\d+,-?\d+\]"
     rb"(?::?\s+Assertion (?:failed: )?`|\s*$)"
 )
-# /pytorch/aten/src/ATen/native/cuda/IndexKernel.cu:94: operator(): block:
-_FILE = re.compile(
-    rb"(?P<file>[A-Za-z]:\\[^:\"<>|*?]*|<[^<>]*>|[^\s:\[\]\"'`|]+):(?P<line>\d+): "
-    rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$"
+# /pytorch/aten/src/ATen/native/cuda/IndexKernel.cu:94:      C:\w\IndexKernel.cu:94:
+_PLACE = (
+    rb"(?P<file>[A-Za-z]:\\[^:\"<>|*?]*|(?<!\w)[A-Za-z]:/[^\s:\"<>|*?]*|<[^<>]*>"
+    rb"|(?<![^\s:\[\]\"'`|])[^\s:\[\]\"'`|]++):(?P<line>\d+): +"
 )
+# ...IndexKernel.cu:94: operator(): block:
+_FILE = re.compile(_PLACE + rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$")
+# ...IndexKernel.hip:93: operator()
+_HIP_FILE = re.compile(_PLACE + rb"(?P<function>(?:(?!:\d+: ).)*)$")
+# : Device-side assertion `index < sizes[i] && "index out of bounds"' failed.
+_HIP = re.compile(rb": Device-side assertion `(?P<condition>.*?)' failed\b")
+# what PYTORCH_USE_CUDA_DSA=1 reports:
+#   GPU assertion failure message = i != i
+#   File containing assertion = /pytorch/c10/cuda/test/impl/CUDAAssertionsTest_1_var_test.cu:26
+_FILE_KEY, _FUNCTION_KEY = b"File containing assertion", b"Device function containing assertion"
+_BLOCK_KEY = b"Block ID that failed assertion"
+_REPORT_KEYS = (_FILE_KEY, _FUNCTION_KEY, b"Thread ID that failed assertion", _BLOCK_KEY)
+_REPORT_FIELD = re.compile(rb"^\s*(?P<key>" + b"|".join(_REPORT_KEYS) + rb") = (?P<value>.*)$")
+_REPORT_PLACE = re.compile(rb"(?P<file>.+):(?P<line>\d+)\s*$")
+_REPORT_BLOCK = re.compile(rb"\[(-?\d+),(-?\d+),(-?\d+)\]")
+# text that ran into a path:  ...answer/pytorch/aten/src/...
+_GLUED = re.compile(rb"^[\x80-\xff][^/]*?(?=(?:\.\.)?/)")
 # device assertion failed: 'index out of bounds: 0 <= tmp4 < 5', in unknown at /tmp/.../c.py:33
 _AMD = re.compile(
     rb"device assertion failed: '(?P<condition>.*?)', in (?P<function>[^\n]*?) at"
@@ -66,13 +94,32 @@ class Bounds(msgspec.Struct, frozen=True):
     upper: str | None
 
 
+class _Told(NamedTuple):
+    """An assertion but for its condition: who wrote it, where it stands, which block failed."""
+
+    writer: bytes
+    file: bytes
+    line: int | None
+    function: bytes | None
+    block: tuple[bytes, ...] | None = None
+
+
 def parse(hit: Hit) -> Parsed:
     """One draft for the assertion at this hit; a record without its condition is malformed."""
-    column = hit.column
-    text = hit.line.text
-    if amd := _AMD.match(text, column):
-        condition = _text(amd["condition"])
-        return (_draft(hit, hit.line.start, text[: amd.start()], amd, None, condition, True),)
+    column, text = hit.column, hit.line.text
+    if amd := _AMD.match(text, column, column + _HEAD + _CONDITION):
+        return (_draft(hit, _told(amd, text[:column]), _text(amd["condition"])),)
+    if text.startswith(_REPORT, column):
+        return _reported(hit, _text(text[column + len(_REPORT) :]))
+    if hip := _HIP.match(text, column, column + _CONDITION):
+        head = text[max(0, column - _HEAD) : column]
+        where = _HIP_FILE.search(head)
+        return (_draft(hit, _told(where, head), _text(hip["condition"])),) if where else ()
+    return _of_thread(hit, text, column)
+
+
+def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
+    """The assertion that names its thread; its head and its condition may be on other lines."""
     thread = _THREAD.search(text, max(0, text.rfind(b"[", 0, column)))
     if thread is None:
         return ()
@@ -87,7 +134,39 @@ def parse(hit: Hit) -> Parsed:
     asserted = _asserted(hit, before_file, rest, thread)
     if asserted is None or (not asserted[1] and _repeats(hit, where)):
         return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
-    return (_draft(hit, start, head, where, thread, *asserted),)
+    draft = _draft(hit, _told(where, head)._replace(block=thread.groups()), *asserted)
+    return (draft if start == hit.line.start else draft._replace(start=start, text=head + text),)
+
+
+def _told(where: re.Match[bytes] | None, head: bytes) -> _Told:
+    if where is None:
+        return _Told(head, b"unknown", 0, None)
+    found = where.groupdict()
+    line = integer(found["line"])
+    return _Told(head[: where.start()], found["file"], line, found.get("function"))
+
+
+def _reported(hit: Hit, condition: str) -> Parsed:
+    """The assertion that torch's own report tells, one `key = value` a line."""
+    told: dict[bytes, bytes] = {}
+    head = hit.line.text[: hit.column]
+    for line in hit.following(len(_REPORT_KEYS)):
+        own = strip_head(head, line.text)
+        if own is None or (field := _REPORT_FIELD.match(own)) is None:
+            break
+        told.setdefault(field["key"], field["value"].strip())
+    where = _REPORT_PLACE.match(told.get(_FILE_KEY, b""))
+    if where is None:
+        return (Malformed(hit.line.start, hit.end, "an assertion's report without its place"),)
+    block = _REPORT_BLOCK.match(told.get(_BLOCK_KEY, b""))
+    place = _Told(
+        head,
+        where["file"],
+        integer(where["line"]),
+        told.get(_FUNCTION_KEY),
+        block.groups() if block else None,
+    )
+    return (_draft(hit, place, condition),)
 
 
 def _repeats(hit: Hit, where: re.Match[bytes] | None) -> bool:
@@ -141,22 +220,16 @@ def _text(raw: bytes) -> str:
     return raw[:2000].decode("utf-8", "replace").strip()
 
 
-def _draft(
-    hit: Hit,
-    start: int,
-    head: bytes,
-    where: re.Match[bytes] | None,
-    thread: re.Match[bytes] | None,
-    condition: str,
-    complete: bool,
-) -> Draft:
-    file, line = (where["file"], integer(where["line"])) if where else (b"unknown", 0)
-    named = not (line == 0 and file.endswith(b"unknown"))
-    function = where["function"] if where else None
+def _draft(hit: Hit, told: _Told, condition: str, complete: bool = True) -> Draft:
+    file = told.file
+    named = not (told.line == 0 and file.endswith(b"unknown"))
+    if glued := _GLUED.match(file):
+        file = file[glued.end() :]
+    function = told.function
     bounds = read_bounds(condition) if complete else Bounds(None, None, None)
     fields = {
         "file": _text(file) if named else None,
-        "line": line if named else None,
+        "line": told.line if named else None,
         "function": _text(function) if function and function != b"unknown" else None,
         "condition": condition,
         "index": bounds.index,
@@ -166,12 +239,12 @@ def _draft(
     return Draft(
         kind=DeviceAssert,
         fields=fields,
-        start=start,
+        start=hit.line.start,
         end=hit.end,
-        text=hit.line.text if start == hit.line.start else head + hit.line.text,
-        prefix=_writer(head[: where.start()] if where and thread else head, file),
+        text=hit.line.text,
+        prefix=_writer(told.writer, file),
         fold=(fields["file"], fields["line"], fields["function"], condition),
-        member=(thread[1], thread[2], thread[3]) if thread else None,
+        member=told.block,
     )
 
 

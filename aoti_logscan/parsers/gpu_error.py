@@ -48,7 +48,13 @@ ANCHORS = (
     b"UR_RESULT_ERROR_",
     b"HSA_STATUS_ERROR_",
     b"MMU Fault: ENGINE",
-    b"out of memory. Tried to allocate ",
+    b"SM Warp Exception on ",
+    b"hipErrorNoBinaryForGpu: ",
+    b"cuda runtime error (",
+    b"Cuda failure ",
+    b"HIP failure ",
+    b"FATAL: kernel ",
+    b"THCudaCheck FAIL file=",
 )
 
 # texts of cudaGetErrorString, cuGetErrorString and hipGetErrorString that are looked for by name
@@ -61,13 +67,24 @@ _KNOWN = re.compile(
     rb"|named symbol not found|invalid error code!|unknown error|unspecified launch error"
     rb"|initialization error|system not yet initialized|invalid program counter"
     rb"|operation not permitted when stream is capturing|uncorrectable ECC error encountered"
+    rb"|too many blocks in cooperative launch|invalid kernel file|a PTX JIT compilation failed"
+    rb"|the provided PTX was compiled with an unsupported toolchain"
     rb"|the launch timed out and was terminated|hardware stack error|an internal operation failed"
 )
 # CUDA error: m    HIP runtime error: m    CUDA error (csrc/x.cu:180): m    CUDA driver error: 700
+# CUDA error at csrc/x.cu:180: m
 _TORCH = re.compile(
     rb"\b(?P<runtime>CUDA|HIP|XPU|L0) ?(?P<kind>(?:runtime |driver )?[eE]rror|warning)"
-    rb"(?: \((?P<file>[^()]*:\d+)\))?: (?P<message>.+)"
+    rb"(?: \((?P<file>[^()]{0,500}:\d+)\)| (?:at|in) [^\s:]{1,500}:\d+)?: (?P<message>.+)"
 )
+# cuda runtime error (6) : m at /pytorch/aten/src/THC/generic/THCTensorCopy.cpp:21     (before 1.6)
+# THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCTensorCopy.cpp line=21 error=6 : m
+_OLD = re.compile(
+    rb"(?:cuda runtime error \(\d+\)|THCudaCheck FAIL file=[^\n]{1,600}? line=\d+ error=\d+) ?:"
+    rb" (?P<message>.+)"
+)
+# NCCL WARN Cuda failure 'out of memory'     Cuda failure 700 'an illegal memory access was ...'
+_NCCL = re.compile(rb"(?P<runtime>Cuda|HIP) failure (?:\d+ )?'(?P<message>[^'\n]{1,200})'")
 # Triton Error [CUDA]: m      Triton Error [HIP]:  Code: 700, Messsage: m
 _TRITON = re.compile(
     rb"Triton Error \[(?P<runtime>CUDA|HIP|ZE)\]: +(?:Code: -?\d+, Mess+age: )?(?P<message>.+)"
@@ -91,6 +108,15 @@ _XID = re.compile(
     rb"(?P<message>MMU Fault): ENGINE.*? faulted @ (?P<address>0x[0-9a-fA-F_]+)(?=\.)"
     rb"(?:.*?ACCESS_TYPE_(?:VIRT_|PHYS_)?(?P<access>READ|WRITE))?"
 )
+# NVRM: Xid (PCI:0000:65:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 2, TPC
+#   1, SM 0): Misaligned Address
+_WARP = re.compile(rb"SM Warp Exception on \([^()]{0,80}\): (?P<message>[A-Z][A-Za-z ]{2,60})")
+# "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"
+_NO_BINARY = re.compile(rb"\"?(?P<message>hipErrorNoBinaryForGpu: [^\"\n]{1,200})")
+# FATAL: kernel `fmha_cutlassF_f16_aligned_64x64_rf_sm80` is for sm80-sm100, but was built for sm75
+_BUILT_FOR = re.compile(
+    rb"FATAL: (?P<message>kernel `[^`]{1,400}` is for [\w-]+, but was built for sm\w+)"
+)
 # level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)
 _UR = re.compile(rb"(?P<message>UR_RESULT_ERROR_[A-Z_]+)")
 # :0:rocdevice.cpp:2658: ... error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent ...
@@ -102,11 +128,14 @@ _CUDA_GDB = re.compile(rb"CUDA Exception: (?P<message>[A-Z][\w -]+)")
 # 0x00007ff9ac5f8fa0 in triton_poi_fused_index_3<<<(1,12288,16),(256,1,1)>>> ()
 _FOCUS = re.compile(rb" in (?:void )?(?P<kernel>[A-Za-z_][^\n]*?)(?:<<<|\()")
 _FOCUS_LINES = 8
-# CUDA out of memory. Tried to allocate 3.75 GiB. GPU 1 has a total capacity of ...
-_MEMORY = re.compile(
-    rb"(?P<runtime>CUDA|HIP|XPU) (?P<message>out of memory\. Tried to allocate [^\n]{1,280})"
-)
 _DRIVER_NAME = re.compile(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
+# an error's name where its text should be:  HIP error: hipErrorIllegalAddress
+_NAMED = re.compile(rb"^(?:cuda|hip)Error(?P<name>IllegalAddress|MisalignedAddress|Assert)\b")
+_NAMES = {
+    b"IllegalAddress": "an illegal memory access was encountered",
+    b"MisalignedAddress": "misaligned address",
+    b"Assert": "device-side assert triggered",
+}
 _BARE = re.compile(rb"(?P<message>an illegal memory access was encountered)")
 
 _ASYNC = b"might be asynchronously reported"
@@ -124,8 +153,10 @@ _STICKY = (
     "misaligned address",
     "an illegal instruction was encountered",
 )
+_NO_MEMORY = "out of memory"
 _RUNTIMES: dict[bytes, Runtime] = {
     b"CUDA": "cuda",
+    b"Cuda": "cuda",
     b"HIP": "hip",
     b"XPU": "xpu",
     b"L0": "xpu",
@@ -190,7 +221,7 @@ def _kernel(hit: Hit) -> str | None:
 
 
 def _report(text: bytes, column: int) -> _Report | None:
-    for read in (_torch, _triton, _memory, _faults, _bare):
+    for read in (_torch, _triton, _old, _nccl, _faults, _bare):
         if report := read(text, column):
             return report
     return None
@@ -216,13 +247,25 @@ def _torch(text: bytes, column: int) -> _Report | None:
     )
 
 
-def _memory(text: bytes, column: int) -> _Report | None:
-    match = _around(_MEMORY, text, column)
+def _old(text: bytes, column: int) -> _Report | None:
+    match = _around(_OLD, text, column)
     if match is None:
         return None
-    message = match["message"].decode("utf-8", "replace").strip()
-    runtime = _RUNTIMES[match["runtime"]]
-    return _Report(runtime, message, "torch", False, match.start(), match.end())
+    message = _message(match["message"].split(b" at ", 1)[0])
+    return _said("cuda", match, message) if message else None
+
+
+def _nccl(text: bytes, column: int) -> _Report | None:
+    """What NCCL quotes of an error that ends the process; of others it only warns."""
+    match = _around(_NCCL, text, column)
+    message = _message(match["message"]) if match else None
+    if match is None or message not in (*_STICKY, _NO_MEMORY):
+        return None
+    return _said(_RUNTIMES[match["runtime"]], match, message)
+
+
+def _said(runtime: Runtime, match: re.Match[bytes], message: str) -> _Report:
+    return _Report(runtime, message, "torch", False, match.start(), match.start("message"))
 
 
 def _triton(text: bytes, column: int) -> _Report | None:
@@ -237,6 +280,9 @@ _FAULTS: tuple[tuple[re.Pattern[bytes], Runtime, Reporter], ...] = (
     (_ROCR, "hip", "driver"),
     (_NEO, "xpu", "driver"),
     (_XID, "cuda", "kernel-driver"),
+    (_WARP, "cuda", "kernel-driver"),
+    (_NO_BINARY, "hip", "driver"),
+    (_BUILT_FOR, "cuda", "torch"),
     (_UR, "xpu", "driver"),
     (_LIBRARY, "cuda", "torch"),
     (_CUDA_GDB, "cuda", "driver"),
@@ -253,7 +299,7 @@ def _faults(text: bytes, column: int) -> _Report | None:
         address, access = groups.get("address"), groups.get("access")
         return _Report(
             runtime,
-            match["message"].decode("utf-8", "replace"),
+            match["message"].decode("utf-8", "replace").strip(),
             reporter,
             False,
             match.start(),
@@ -292,6 +338,8 @@ def _message(raw: bytes) -> str | None:
     """The runtime's text; None for code (`"CUDA error: " << ...`) and format strings."""
     if known := _KNOWN.search(raw[:200]):
         return known[0].decode()
+    if named := _NAMED.match(raw):
+        return _NAMES[named["name"]]
     if raw[:1] in b"\"'`%{+<\\(":
         return None
     first = re.split(rb" \(Triggered internally|[\"'`]", raw, maxsplit=1)[0]

@@ -6,11 +6,10 @@ runtime, a batch system, MPI, the kernel, or a parent in Python.
     python3[48112]: segfault at 0 ip 00007f3ac1a0c5d2 sp 00007ffd2e0a1c70 error 4 in x.so[7f3ac...
     mpirun noticed that process rank 2 with PID 55121 on node n07 exited on signal 11 (...)
     RuntimeError: DataLoader worker (pid 40217) is killed by signal: Segmentation fault.
-    Out of memory: Killed process 977 (python) total-vm:...
 
 give one `ProcessDeath` each. An exit status above 128 is 128 and the signal's number; that of a
 stop (SIGTERM, SIGINT, SIGHUP) is no death. Sources: systemd, service.c; docker compose and
-`kubectl describe`; Linux, arch/x86/mm/fault.c (`show_signal_msg`), traps.c and mm/oom_kill.c;
+`kubectl describe`; Linux, arch/x86/mm/fault.c (`show_signal_msg`), traps.c;
 Open MPI, orterun and its signal handler; torch, utils/data/_utils/signal_handling.py and
 multiprocessing/spawn.py.
 """
@@ -98,17 +97,6 @@ _FORMS = (
     _Form(
         b" terminated by signal SIG", re.compile(rb" terminated by signal (?P<name>SIG[A-Z]{2,6})")
     ),
-    # the kernel's log; kubectl describe; systemd; slurm: Detected 1 oom_kill event in StepId=8.0
-    _Form(
-        b"ut of memory: Killed process ", re.compile(rb"(?P<oom>ut of memory): Killed process \d+")
-    ),
-    _Form(b"OOMKilled", re.compile(rb"(?:\bReason: +|\breason[\"']?: [\"']?)(?P<oom>OOMKilled)\b")),
-    _Form(b"OOMKilled", re.compile(rb"OOMKilled\"?: (?P<oom>true)")),
-    _Form(
-        b"killed by the OOM killer",
-        re.compile(rb"process of this unit has been (?P<oom>killed) by the OOM killer"),
-    ),
-    _Form(b" oom_kill event", re.compile(rb"Detected \d+ (?P<oom>oom_kill) events? in StepId")),
     # (raylet) A worker died or was killed while executing a task by an unexpected system error.
     _Form(
         b"A worker died or was killed while executing a task",
@@ -118,7 +106,6 @@ _FORMS = (
         b"its worker process has died",
         re.compile(rb"actor is dead because (?P<lost>its worker process has died)"),
     ),
-    _Form(b" oom-kill event", re.compile(rb"Detected \d+ (?P<oom>oom-kill) event\(s\) in ")),
 )
 ANCHORS = tuple(dict.fromkeys(form.anchor for form in _FORMS))
 
@@ -132,7 +119,6 @@ _BY_WORDS = {
     b"Floating point exception": "SIGFPE",
     b"Killed": "SIGKILL",
 }
-_TELLERS = {"oom": "oom-killer", "lost": "launcher"}
 #: bytes around an anchor in which its text stands
 _NEAR = 400
 
@@ -155,7 +141,7 @@ def parse(hit: Hit) -> Parsed:
     rank = groups.get("rank")
     if rank is not None and prefix.rank is None:
         prefix = prefix._replace(rank=int(rank))
-    told_by = next((who for group, who in _TELLERS.items() if groups.get(group)), "shell")
+    told_by = "launcher" if groups.get("lost") else "shell"
     fields = {"told_by": told_by, "signal": named, "exception": None, "frames": ()}
     line = hit.line
     return (
@@ -177,8 +163,6 @@ def _signal(told: dict[str, bytes | None]) -> str | None:
         return _BY_WORDS[words]
     if told.get("lost"):
         return None
-    if told.get("oom"):
-        return "SIGKILL"
     return "SIGILL" if told.get("invalid") else "SIGSEGV"
 
 

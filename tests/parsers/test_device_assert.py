@@ -333,3 +333,57 @@ def test_line_number_of_thousands_of_digits_does_not_raise() -> None:
 @given(around(*device_assert.ANCHORS, b"block:", b"Assertion `", b"` failed.", b"[1,0,0]"))
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, device_assert).size == len(data)
+
+
+HIP = (
+    "/pytorch/aten/src/ATen/native/hip/IndexKernel.hip:93: operator(): Device-side assertion"
+    ' `index < sizes[i] && "index out of bounds"\' failed.\n'
+)
+
+
+def test_hip_assertion_has_no_block() -> None:
+    assert told(one(HIP, device_assert)) == {
+        "is": "DeviceAssert",
+        "file": "/pytorch/aten/src/ATen/native/hip/IndexKernel.hip",
+        "line": 93,
+        "function": "operator()",
+        "condition": 'index < sizes[i] && "index out of bounds"',
+    }
+
+
+def test_report_of_a_tracked_assertion_is_put_together() -> None:
+    text = (
+        "Assertion failure 0\n"
+        "  GPU assertion failure message = i != i\n"
+        "  File containing assertion = /pytorch/c10/cuda/test/x.cu:26\n"
+        "  Device function containing assertion = always_fail\n"
+        "  Thread ID that failed assertion = [1,0,0]\n"
+        "  Block ID that failed assertion = [7,0,0]\n"
+    )
+    assert told(one(text, device_assert)) == {
+        "is": "DeviceAssert",
+        "file": "/pytorch/c10/cuda/test/x.cu",
+        "line": 26,
+        "function": "always_fail",
+        "condition": "i != i",
+    }
+
+
+def test_report_without_its_place_is_malformed() -> None:
+    found = scan("  GPU assertion failure message = i != i\n", device_assert)
+    assert list(found.events) == []
+    assert found.problems
+
+
+@pytest.mark.parametrize(
+    ("written", "file"),
+    [
+        ("C:/w/pytorch/aten/src/ATen/x.cu", "C:/w/pytorch/aten/src/ATen/x.cu"),
+        ("stderr:/pytorch/x.cu", "/pytorch/x.cu"),
+        ("\u7b54\u6848/pytorch/x.cu", "/pytorch/x.cu"),
+        ("\u7b54\u6848../aten/x.cu", "../aten/x.cu"),
+    ],
+)
+def test_file_begins_where_its_path_does(written: str, file: str) -> None:
+    text = f"{written}:7: f: block: [0,0,0], thread: [1,0,0] Assertion `a < b` failed.\n"
+    assert told(one(text, device_assert))["file"] == file

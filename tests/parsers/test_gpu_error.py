@@ -399,3 +399,43 @@ def test_fault_with_bytes_that_are_no_text_is_told() -> None:
     error = one(b"Memory access fault by GPU\x80 node-1 on address 0x7f00.\n", gpu_error)
     assert isinstance(error, GpuError)
     assert error.message == "Memory access fault by GPU\ufffd node-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "RuntimeError: cuda runtime error (7) : too many resources requested for launch at"
+            " /pytorch/aten/src/THCUNN/im2col.h:120",
+            "too many resources requested for launch",
+        ),
+        (
+            "THCudaCheck FAIL file=/pytorch/aten/src/THC/x.cpp line=21 error=6 : the launch timed"
+            " out and was terminated",
+            "the launch timed out and was terminated",
+        ),
+        ("RuntimeError: HIP error: hipErrorIllegalAddress", IMA),
+        ("RuntimeError: CUDA error at /w/launch.cu:88: invalid argument", "invalid argument"),
+        ("n7:1:2 [1] x.cc:8 NCCL WARN Cuda failure 700 '" + IMA + "'", IMA),
+        (
+            "NVRM: Xid (PCI:0000:65:00): 13, pid=42, name=python, Graphics SM Warp Exception on"
+            " (GPC 2, TPC 1, SM 0): Misaligned Address",
+            "Misaligned Address",
+        ),
+        (
+            '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"',
+            "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!",
+        ),
+        (
+            "FATAL: kernel `fmha_sm80` is for sm80-sm100, but was built for sm75",
+            "kernel `fmha_sm80` is for sm80-sm100, but was built for sm75",
+        ),
+    ],
+)
+def test_older_and_other_wordings(text: str, message: str) -> None:
+    assert told(one(text + "\n", gpu_error))["message"] == message
+
+
+def test_nccl_warning_that_ends_nothing_is_no_error() -> None:
+    text = "NCCL WARN Cuda failure 'peer access is not supported between these two devices'\n"
+    assert events(text, gpu_error) == []
