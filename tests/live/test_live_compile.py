@@ -29,6 +29,14 @@ def test_operator_whose_strides_are_not_those_of_its_fake(
     }
 
 
+def test_nan_in_an_input_of_a_compiled_function(compile_wrong: Compile, piped: Piped) -> None:
+    text = _failed(compile_wrong("nan", TORCHINDUCTOR_NAN_ASSERTS="1"))
+    report = piped(text)
+    assert report["verdict"]["class"] == "nan-or-inf"
+    facts = report["findings"][report["verdict"]["finding"]]["facts"]
+    assert facts == {"tensor": "arg0_1", "kernel": None, "kind": "nan"}
+
+
 def test_index_that_a_compiled_function_rejects(compile_wrong: Compile, piped: Piped) -> None:
     text = _failed(compile_wrong("index"))
     found = re.search(r"(\S+\.main\.cpp):(\d+), index out of bounds: (\w+) <= (\w+) < (\w+)", text)
@@ -41,11 +49,19 @@ def test_index_that_a_compiled_function_rejects(compile_wrong: Compile, piped: P
     assert report["last_kernel"]["name"] == "cpp_fused_index_sin_0"
 
 
+def test_result_that_no_memory_can_hold(compile_wrong: Compile, piped: Piped) -> None:
+    facts = only_cause(piped(_failed(compile_wrong("memory"))), "out-of-memory")
+    assert facts["device"] == "cpu"
+    assert str(facts["requested"]).startswith(str(2**52))
+
+
 @pytest.mark.parametrize(
     ("kind", "stage", "exception", "message"),
     [
         ("graph-break", "dynamo", "Unsupported", "Data-dependent branching"),
+        ("shapes", "dynamo", "TorchRuntimeError", "a and b must have same reduction dim"),
         ("data-dependent", "export", "GuardOnDataDependentSymNode", "u0 > 3"),
+        ("constraint", "export", "UserError", "batch"),
     ],
 )
 def test_what_cannot_be_captured(

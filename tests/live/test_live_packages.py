@@ -52,6 +52,13 @@ def test_operator_that_ends_the_process(kind: str, signal: str, store: Store, pi
     assert facts["frame"].endswith(f"{Path(users[1]).name}:{users[2]}")
 
 
+def test_operator_that_nobody_has_loaded(store: Store, piped: Piped) -> None:
+    report = piped(store.call("no-operator"))
+    assert only_cause(report, "missing-custom-op") == {"op": "live::screen"}
+    assert "harmless" in [finding["role"] for finding in report["findings"]]
+    assert report["last_kernel"] is None
+
+
 @pytest.mark.parametrize("kind", ["nan", "inf"])
 def test_value_that_is_no_number_in_an_input(kind: str, store: Store, piped: Piped) -> None:
     text = store.call(kind)
@@ -60,7 +67,9 @@ def test_value_that_is_no_number_in_an_input(kind: str, store: Store, piped: Pip
     assert only_cause(piped(text), "nan-or-inf") == facts
 
 
-@pytest.mark.parametrize(("kind", "constant"), [("constant-missing", "items")])
+@pytest.mark.parametrize(
+    ("kind", "constant"), [("constant-unknown", "prices"), ("constant-missing", "items")]
+)
 def test_constants_that_are_not_those_of_the_model(
     kind: str, constant: str, store: Store, piped: Piped
 ) -> None:
@@ -88,6 +97,19 @@ def test_package_that_ends_in_the_middle(store: Store, piped: Piped) -> None:
     assert facts.items() >= {"file": None, "reason": "corrupt", "symbol": None}.items()
 
 
+def test_package_that_is_not_there(store: Store, piped: Piped) -> None:
+    facts = only_cause(piped(store.load(store.folder / "gone.pt2")), "package-load-failure")
+    assert facts.items() >= {"file": None, "reason": "not-found", "symbol": None}.items()
+
+
 def test_package_without_the_model_that_is_asked_for(store: Store, piped: Piped) -> None:
     facts = only_cause(piped(store.load(store.package, "shop")), "package-load-failure")
     assert (facts["reason"], facts["symbol"]) == ("no-model", None)
+
+
+def test_package_without_its_library(store: Store, piped: Piped) -> None:
+    package = store.copy("bare.pt2", lambda member: not member.endswith(".so"))
+    text = store.load(package)
+    missing = _found(r"File not found: (\S+)", text)[1]
+    facts = only_cause(piped(text), "package-load-failure")
+    assert facts.items() >= {"file": missing, "reason": "not-found", "symbol": None}.items()

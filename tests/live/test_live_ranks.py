@@ -18,6 +18,7 @@ pytestmark = pytest.mark.live
     ("kind", "told"),
     [
         ("leaves", r"Connection (?:reset|closed) by peer"),
+        ("late", r"(?i)timed out"),
     ],
 )
 def test_rank_that_waits_in_vain(kind: str, told: str, scan: Scan, tmp_path: Path) -> None:
