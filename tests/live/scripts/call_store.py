@@ -38,7 +38,6 @@ def screened(code: float) -> torch.Tensor:
 
 
 KINDS: dict[str, Callable[[], object]] = {
-    "good": call,
     "no-operator": call,
     "raise": lambda: call(screened(100)),
     "segfault": lambda: call(screened(200)),
