@@ -17,6 +17,7 @@ from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.provenance import (
     Provenance,
+    read_graph,
     read_node_mappings,
     read_stack_traces,
 )
@@ -191,6 +192,9 @@ def _scanner(anchors: tuple[str, ...]) -> Scanner:
 _TRACED_PROVENANCE = {
     "inductor_provenance_tracking_kernel_stack_traces": read_stack_traces,
     "inductor_provenance_tracking_node_mappings": read_node_mappings,
+    "before_pre_grad_graph": read_graph,
+    "inductor_post_grad_graph": read_graph,
+    "after_post_grad_graph": read_graph,
 }
 
 

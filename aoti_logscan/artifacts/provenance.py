@@ -32,17 +32,23 @@ class Origin(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """By debug handle (`cpp_fused_0:1`): the user's stacks, and the nodes of the user's graph."""
+    """By debug handle (`cpp_fused_0:1`): the user's stacks, and the nodes of the user's graph.
+
+    `lines` are the user's lines by node, as comments in a printed graph tell them.
+    """
 
     stacks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     nodes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    lines: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @classmethod
     def merged(cls, parts: Iterable[Provenance]) -> Provenance:
         """All of them; a handle that two tell differently is told by none."""
         every = list(parts)
         return cls(
-            _merged([part.stacks for part in every]), _merged([part.nodes for part in every])
+            _merged([part.stacks for part in every]),
+            _merged([part.nodes for part in every]),
+            _merged([part.lines for part in every]),
         )
 
 
@@ -86,6 +92,31 @@ def read_node_mappings(data: bytes | str) -> Provenance:
     )
 
 
+# # File: /home/dev/lookups.py:150 in scatter, code: filled = torch.ops.aten.index_put(...)
+_FILE = re.compile(
+    r"\s*# File: (?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}) in (?P<function>[^\n,]{1,300})"
+    r"(?:, code: (?P<code>.*))?"
+)
+# exp: "f32[s72, 48][48, 1]cuda:0" = l_goods_.exp();  l_goods_ = None
+_NODE = re.compile(r'\s*(?P<node>\w+)(?:: "[^"\n]*")? = ')
+
+
+def read_graph(text: str) -> Provenance:
+    """A graph as torch prints it, in a trace's artifact: the user's line of each node."""
+    lines: dict[str, tuple[str, ...]] = {}
+    told: tuple[str, ...] = ()
+    for line in text.split("\n"):
+        if found := _FILE.match(line):
+            code = f"\n    {found['code'].strip()}" if found["code"] else ""
+            at = f'File "{found["file"]}", line {found["line"]}, in {found["function"]}'
+            told = (at + code,)
+        elif line.lstrip().startswith("#") or not line.strip():
+            told = ()
+        elif told and (node := _NODE.match(line)):
+            lines.setdefault(node["node"], told)
+    return Provenance(lines=lines)
+
+
 def _decoded(data: bytes | str) -> dict[str, Any]:
     try:
         told = msgspec.json.decode(data)
@@ -120,8 +151,7 @@ def origin_of(call: KernelCall, provenance: Provenance) -> Origin:
         name = next(filter(None, operator.groups()), None) if operator else None
         if name is not None and f"aten.{name}" in call.ops:
             ops = (f"aten.{name}",)
-    return Origin(
-        provenance.nodes.get(handle) or nodes,
-        ops,
-        provenance.stacks.get(handle) or call.stack,
-    )
+    nodes = provenance.nodes.get(handle) or nodes
+    of_nodes = (line for node in nodes for line in provenance.lines.get(node, ()))
+    stack = provenance.stacks.get(handle) or call.stack or tuple(dict.fromkeys(of_nodes))
+    return Origin(nodes, ops, stack)

@@ -349,7 +349,10 @@ _FORMS = (
     ),
     _Form(
         b"File not found: ",
-        _matching(rb"File not found: (?P<file>[^\s\"']+_metadata\.json)", "not-found"),
+        _matching(
+            rb"File not found: (?P<file>[^\s\"']*(?:aotinductor[^\s\"']*|_metadata\.json))",
+            "not-found",
+        ),
     ),
     _Form(
         b"Unable to open file ",

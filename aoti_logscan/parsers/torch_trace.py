@@ -46,6 +46,9 @@ ANCHORS = (
     b'] {"artifact": {"name": "dynamo_graph_break_reason"',
     b'] {"artifact": {"name": "make_fx_fail_partial"',
     b'] {"artifact": {"name": "inductor_provenance_tracking_',
+    b'] {"artifact": {"name": "before_pre_grad_graph"',
+    b'] {"artifact": {"name": "inductor_post_grad_graph"',
+    b'] {"artifact": {"name": "after_post_grad_graph"',
     b'] {"str": [',
 )
 #: a record with its payload may be as long as this: a wrapper has megabytes

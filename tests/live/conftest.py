@@ -8,9 +8,10 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import msgspec
 import pytest
@@ -35,7 +36,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     done = subprocess.run(
         [sys.executable, SCRIPTS / "build.py", package],
         cwd=folder,
-        env=_environment(folder),
+        env=environment(folder),
         capture_output=True,
         text=True,
         timeout=300,
@@ -45,10 +46,15 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return Job(folder, package)
 
 
-def _environment(folder: Path, **flags: str) -> dict[str, str]:
+def environment(folder: Path, **flags: str) -> dict[str, str]:
+    """What a run sees: a cache in the folder, and the flags."""
     # what a caller has set would keep a pipe from losing what was printed
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return {**buffered, "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), **flags}
+    ours = {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",  # the start of a pool costs more than it saves here
+    }
+    return {**buffered, **ours, **flags}
 
 
 Crash = Callable[..., str]
@@ -62,7 +68,7 @@ def crash(job: Job) -> Crash:
         done = subprocess.run(
             [sys.executable, SCRIPTS / "serve.py", job.package, kind],
             cwd=job.folder,
-            env=_environment(job.folder, **flags),
+            env=environment(job.folder, **flags),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=300,
@@ -74,14 +80,14 @@ def crash(job: Job) -> Crash:
     return run
 
 
-Piped = Callable[..., dict[str, Any]]
+Scan = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def piped() -> Piped:
-    """The JSON report of the installed command on piped text."""
+def scan() -> Scan:
+    """The JSON report of the installed command, with the text piped in; exit status beside it."""
 
-    def report(text: str, *args: str) -> dict[str, Any]:
+    def report(*args: str | Path, text: str = "") -> dict[str, Any]:
         done = subprocess.run(
             [COMMAND, "-f", "json", *args],
             input=text.encode(),
@@ -89,11 +95,35 @@ def piped() -> Piped:
             timeout=60,
             check=False,
         )
-        assert done.returncode == 1, done.stderr
         decoded: dict[str, Any] = msgspec.json.decode(done.stdout)
+        assert done.returncode == int(decoded["verdict"]["class"] != "none"), done.stderr
         return decoded
 
     return report
+
+
+Piped = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def piped(scan: Scan) -> Piped:
+    """The report on piped text; something must have failed in it."""
+
+    def report(text: str, *args: str) -> dict[str, Any]:
+        found = scan(*args, text=text)
+        assert found["verdict"]["class"] != "none", text
+        return found
+
+    return report
+
+
+def only_cause(report: dict[str, Any], failure_class: str) -> dict[str, Any]:
+    """The facts of the verdict, which is sure, of that class, and the only cause."""
+    assert (report["verdict"]["class"], report["verdict"]["certainty"]) == (failure_class, "sure")
+    [cause] = [finding for finding in report["findings"] if finding["role"] == "cause"]
+    assert report["findings"][report["verdict"]["finding"]] == cause
+    facts: dict[str, Any] = cause["facts"]
+    return facts
 
 
 class Printing(NamedTuple):
@@ -114,7 +144,7 @@ class Printing(NamedTuple):
         process = subprocess.Popen(
             self.command(level),
             cwd=self.folder,
-            env=_environment(self.folder),
+            env=environment(self.folder),
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
@@ -130,7 +160,7 @@ class Printing(NamedTuple):
         done = subprocess.run(
             self.command(level),
             cwd=self.folder,
-            env=_environment(self.folder),
+            env=environment(self.folder),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=300,
@@ -152,26 +182,112 @@ def _until_closed(terminal: int) -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="session")
-def printing(tmp_path_factory: pytest.TempPathFactory) -> Printing:
-    """The operator, built with g++ against the installed torch, and the packages that call it."""
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The custom operators that fail, built with g++ against the installed torch."""
     torch = pytest.importorskip("torch", reason="live tests need the extra `live`")
-    folder = tmp_path_factory.mktemp("printing")
-    library = folder / "libcrash.so"
+    built = tmp_path_factory.mktemp("library") / "libcrash.so"
     installed = Path(torch.__file__).parent
-    compile_operator = ["g++", "-std=c++20", "-shared", "-fPIC", f"-I{installed / 'include'}"]
+    compile_operators = ["g++", "-std=c++20", "-shared", "-fPIC", f"-I{installed / 'include'}"]
     link_torch = [f"-L{installed / 'lib'}", "-ltorch_cpu", "-lc10"]
-    for command in (
-        [*compile_operator, str(SCRIPTS / "crash.cpp"), "-o", str(library), *link_torch],
-        [sys.executable, str(SCRIPTS / "build_printing.py"), str(library), str(folder)],
-    ):
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=_environment(folder),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [*compile_operators, str(SCRIPTS / "crash.cpp"), "-o", str(built), *link_torch],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+@pytest.fixture(scope="session")
+def printing(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Printing:
+    """The packages that call the operator that crashes."""
+    folder = tmp_path_factory.mktemp("printing")
+    output = run_python([SCRIPTS / "build_printing.py", library, folder], folder)
+    assert output.status == 0, output.text
     return Printing(folder, library)
+
+
+class Output(NamedTuple):
+    """How a run ended, and all that it printed, as `2>&1` leaves it."""
+
+    status: int
+    text: str
+
+
+def run_python(arguments: Sequence[str | Path], folder: Path, **flags: str) -> Output:
+    """Run a script in the folder until it ends."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(folder, **flags),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+    return Output(done.returncode, done.stdout.decode(errors="replace"))
+
+
+class Store(NamedTuple):
+    """A package that screens rows by a custom operator and looks others up.
+
+    log: what the compilation printed with every kind of log on; trace: its TORCH_TRACE folder.
+    """
+
+    folder: Path
+    library: Path
+    package: Path
+    log: str
+    trace: Path
+
+    def call(self, kind: str, *options: str) -> str:
+        """What a wrong call of the model prints until the process ends."""
+        script = SCRIPTS / "call_store.py"
+        output = run_python([*options, script, self.library, self.package, kind], self.folder)
+        assert output.status != 0, output.text
+        return output.text
+
+    def load(self, package: Path, *model: str) -> str:
+        """What a load prints that fails."""
+        output = run_python([SCRIPTS / "load_wrong.py", package, *model], self.folder)
+        assert output.status == 1, output.text
+        return output.text
+
+    def copy(self, name: str, keep: Callable[[str], bool]) -> Path:
+        """A copy of the package with the members whose names are to be kept."""
+        with ZipFile(self.package) as whole, ZipFile(self.folder / name, "w") as part:
+            for member in filter(keep, whole.namelist()):
+                part.writestr(member, whole.read(member))
+        return self.folder / name
+
+
+EVERY_LOG = "+dynamo,+aot,+inductor,output_code,kernel_code,guards,recompiles"
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Store:
+    """The package, compiled once with checks for NaN, all logs and a trace."""
+    folder = tmp_path_factory.mktemp("store")
+    package, trace = folder / "store.pt2", folder / "trace"
+    arguments = [SCRIPTS / "build_store.py", library, package]
+    output = run_python(arguments, folder, TORCH_LOGS=EVERY_LOG, TORCH_TRACE=str(trace))
+    assert output.status == 0, output.text
+    return Store(folder, library, package, output.text, trace)
+
+
+Compile = Callable[..., Output]
+
+
+@pytest.fixture(scope="session")
+def compile_wrong(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Compiles or exports in one of the ways that go wrong, in a process of its own."""
+    pytest.importorskip("torch", reason="live tests need the extra `live`")
+    folder = tmp_path_factory.mktemp("compile")
+
+    def run(kind: str, **flags: str) -> Output:
+        return run_python([SCRIPTS / "compile_wrong.py", kind], folder, **flags)
+
+    return run

@@ -42,6 +42,9 @@ def test_missing_input_is_counted_without_any_flag(crash: Crash, piped: Piped) -
 
 def test_unchecked_wrong_shape_is_no_sure_cause(crash: Crash, piped: Piped) -> None:
     report = piped(crash("shape"))
-    assert report["verdict"]["class"] in ("undecided", "operator-error")
-    assert report["verdict"]["certainty"] in (None, "likely", "possible")
+    assert report["verdict"]["class"] == "operator-error"
+    assert report["verdict"]["certainty"] == "likely"
+    facts = report["findings"][report["verdict"]["finding"]]["facts"]
+    assert "addmm" in facts["op"]
+    assert "(4x17 and 16x16)" in facts["message"]
     assert not any(f["class"] == "input-mismatch" for f in report["findings"])
