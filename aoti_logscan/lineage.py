@@ -391,7 +391,8 @@ def _limit(check: Check, bound: Bound) -> str:
         return f"the bound {check.upper}" if check.upper else "its bound"
     if bound.parameter is None:
         return f"the bound {check.upper}, {_told_dim(bound.input)}"
-    return f"the bound {check.upper}, which is {_told_dim(bound.input)}"
+    link = "which is" if bound.parameter == check.upper else "made from"
+    return f"the bound {check.upper}, {link} {_told_dim(bound.input)}"
 
 
 def _failing_sizes(given: Mapping[str, int], bound: Bound) -> str:

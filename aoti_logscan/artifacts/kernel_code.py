@@ -93,6 +93,7 @@ class IndexSlice:
     def __init__(self, kernel: KernelCode, assertion: IndexAssertion, index: Expr) -> None:
         self._by_target: dict[str, list[Assignment]] = {}
         self._by_id: dict[str, Assignment] = {}
+        self._parameters = frozenset(kernel.parameters)
         for assignment in kernel.assignments:
             self._by_target.setdefault(assignment.target, []).append(assignment)
             self._by_id[_id(assignment)] = assignment
@@ -161,7 +162,7 @@ class IndexSlice:
                     value = self.value_of(name)
                     if value is not None:
                         todo.insert(0, value)
-                    elif "@" not in name and not is_pointer(name):
+                    elif name in self._parameters and not is_pointer(name):
                         sizes[name] = None
                 case Apply("where", (_, yes, no)):
                     todo[:0] = [yes, no]

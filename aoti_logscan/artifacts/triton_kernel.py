@@ -38,12 +38,19 @@ def read_triton(source: str, file: str | None) -> KernelCode | None:
         name=function.name,
         language="triton",
         file=file,
-        parameters=tuple(argument.arg for argument in function.args.args),
+        parameters=tuple(_parameters(function)),
         assignments=tuple(_assignments(statements, lines)),
         assertions=tuple(_assertions(statements)),
         accesses=tuple(_accesses(statements)),
         text=source,
     )
+
+
+def _parameters(function: ast.FunctionDef) -> Iterator[str]:
+    """What a call gives; block sizes (`XBLOCK : tl.constexpr`) are chosen by Triton."""
+    for argument in function.args.args:
+        if argument.annotation is None or "constexpr" not in ast.dump(argument.annotation):
+            yield argument.arg
 
 
 def _statements(body: list[ast.stmt], loops: Loops) -> Iterator[tuple[ast.stmt, Loops]]:

@@ -255,11 +255,25 @@ def _writer(head: bytes, file: bytes) -> Prefix:
     return prefix
 
 
+def _split_at_last_less(text: str) -> tuple[str, str]:
+    """What stands before and after the last ` < ` that is in no parentheses; before: "" if none."""
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        if text[at] in ")]":
+            depth += 1
+        elif text[at] in "([":
+            depth -= 1
+        elif depth <= 0 and text.startswith(" < ", at):
+            return text[:at], text[at + 3 :]
+    return "", text
+
+
 def read_bounds(condition: str) -> Bounds:
     """Index, lower and upper bound of `index out of bounds: 0 <= tmp4 < ks0`.
 
     Proven halves are dropped by inductor, and a clamp puts a whole expression with `<` in the
-    text, so the bound is what follows the last ` < ` (torch 2.13, codegen/common.py).
+    text, so the bound is what follows the last ` < ` outside of parentheses (torch 2.13,
+    _inductor/codegen/common.py).
     """
     match = _INDEX.match(condition)
     if match is None:
@@ -268,7 +282,7 @@ def read_bounds(condition: str) -> Bounds:
     lower = None
     if found := _LOWER.match(rest):
         lower, rest = found["lower"], found["rest"].strip()
-    index, _, upper = rest.rpartition(" < ")
+    index, upper = _split_at_last_less(rest)
     if not index:
         index, upper = rest.removesuffix("<").strip(), ""
     if index.lstrip("-").isdecimal():

@@ -78,8 +78,11 @@ def _index(source: IndexSource) -> str:
 def _bound(lineage: Lineage) -> str:
     bound = lineage.bound
     assert bound is not None
-    chain = [lineage.upper or "?"]
-    if bound.argument is not None and bound.argument != lineage.upper:
+    upper = lineage.upper or "?"
+    chain = [upper]
+    if bound.parameter is not None and bound.parameter != upper:
+        chain = [f"{upper}, where {bound.parameter}"]
+    if bound.argument is not None and bound.argument != chain[-1]:
         chain.append(bound.argument)
     if bound.input is not None:
         of = f"size {bound.input.dim} of " if bound.input.dim is not None else ""

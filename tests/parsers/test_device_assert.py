@@ -261,6 +261,10 @@ def test_another_bound_is_another_event() -> None:
             Bounds("tl.where(tmp4 < 0, tmp4 + ks0, tmp4)", "0", "ks0"),
         ),
         (
+            "0 <= tl.where(ks0 + x1 < 0, x1 + 2*ks0, ks0 + x1)",
+            Bounds("tl.where(ks0 + x1 < 0, x1 + 2*ks0, ks0 + x1)", "0", None),
+        ),
+        (
             "0 <= tmp4 < libdevice.trunc(0.12*(ks0.to(tl.float64))).to(tl.int32)",
             Bounds("tmp4", "0", "libdevice.trunc(0.12*(ks0.to(tl.float64))).to(tl.int32)"),
         ),
