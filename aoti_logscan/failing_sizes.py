@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from aoti_logscan.artifacts.evaluation import ways
@@ -47,11 +47,27 @@ def failing(
 ) -> tuple[dict[str, int], ...]:
     """Values of the symbols behind the parameters `wanted`, smallest first, with the index.
 
-    Nothing where more symbols are in play than are varied, or where no tried value fails.
+    As few symbols as prove a failure are given values. Nothing where more symbols are in play than
+    are varied, or where no tried value fails.
     """
     symbols = list(dict.fromkeys(_symbols(wanted, sizes)))
-    if not symbols or len(symbols) > MAX_SYMBOLS:
+    if len(symbols) > MAX_SYMBOLS:
         return ()
+    for count in range(1, len(symbols) + 1):
+        found = [
+            answer
+            for chosen in itertools.combinations(symbols, count)
+            for answer in _failing_for(chosen, kernel, code, sizes)
+        ]
+        if found:
+            return tuple(found[:MAX_ANSWERS])
+    return ()
+
+
+def _failing_for(
+    symbols: Sequence[str], kernel: KernelCode, code: IndexSlice, sizes: Sizes
+) -> list[dict[str, int]]:
+    """The smallest values of some symbols that make the index fail, whatever the others are."""
     tried = [
         sorted({*_SMALL, *sizes.limits(symbol)} - _negative(sizes, symbol)) for symbol in symbols
     ]
@@ -63,7 +79,7 @@ def failing(
             found.append({**given, "index": index})
             if len(found) == MAX_ANSWERS:
                 break
-    return tuple(found)
+    return found
 
 
 def _negative(sizes: Sizes, symbol: str) -> set[int]:

@@ -151,9 +151,25 @@ class _Tracer:
             source_nodes=origin.source_nodes,
             aten_ops=origin.aten_ops,
             user_stack=origin.user_stack,
-            cause=_cause(check, bound, source, values),
+            cause=_cause(check, bound, source, self._told_sizes(bound, values), values),
             fixes=(*_size_fixes(bound, values), *self._data_fixes(bound, source)),
         )
+
+    def _told_sizes(self, bound: Bound, values: Sequence[Mapping[str, int]]) -> str:
+        """The first sizes that fail, as sizes of inputs, and what keeps them out."""
+        if not values:
+            return ""
+        sizes = {name: value for name, value in values[0].items() if name != "index"}
+        told = []
+        for name, value in sizes.items():
+            dim = _input_dim(name, self._body) if self._body else None
+            told.append(f"{_told_dim(dim) if dim else name} may be {value}")
+        if len(sizes) > 1 or bound.input is None or bound.argument not in sizes:
+            return " and ".join(told)
+        lower, upper, value = bound.checked_lower, bound.checked_upper, sizes[bound.argument]
+        refused = (lower is not None and value < lower) or (upper is not None and value > upper)
+        guard = "only the input checks refuse that" if refused else "nothing refuses that"
+        return f"{told[0]}, and {guard}"
 
     def _data_fixes(self, bound: Bound, source: IndexSource) -> Iterator[str]:
         """What to do about loaded values, in terms of the tensor that they are loaded from."""
@@ -375,14 +391,18 @@ def _told_source(source: IndexSource) -> str:
 
 
 def _cause(
-    check: Check, bound: Bound, source: IndexSource, values: Sequence[dict[str, int]]
+    check: Check,
+    bound: Bound,
+    source: IndexSource,
+    sizes: str,
+    values: Sequence[Mapping[str, int]],
 ) -> str:
-    """Why the check fails, in one sentence."""
-    limit = _limit(check, bound)
+    """Why the check fails, in one sentence; `sizes` tells of the first of the failing values."""
     if values:
-        return f"{_failing_sizes(values[0], bound)}; then the index is {values[0]['index']}"
+        return f"{sizes}; then the index is {values[0]['index']}"
+    limit = _limit(check, bound)
     if source.kind == "computed":
-        return f"the index is computed from sizes and is not below {limit}"
+        return f"the index is computed from sizes and is out of range for {limit}"
     return f"a value in {_told_source(source)} is out of range for {limit}"
 
 
@@ -393,18 +413,6 @@ def _limit(check: Check, bound: Bound) -> str:
         return f"the bound {check.upper}, {_told_dim(bound.input)}"
     link = "which is" if bound.parameter == check.upper else "made from"
     return f"the bound {check.upper}, {link} {_told_dim(bound.input)}"
-
-
-def _failing_sizes(given: Mapping[str, int], bound: Bound) -> str:
-    sizes = {name: value for name, value in given.items() if name != "index"}
-    told = " and ".join(f"{name} may be {value}" for name, value in sizes.items())
-    if len(sizes) == 1 and bound.input is not None and bound.argument in sizes:
-        value = sizes[bound.argument]
-        lower, upper = bound.checked_lower, bound.checked_upper
-        refused = (lower is not None and value < lower) or (upper is not None and value > upper)
-        guard = "only the input checks refuse that" if refused else "nothing refuses that"
-        return f"{_told_dim(bound.input)} may be {value}, and {guard}"
-    return told
 
 
 def _size_fixes(bound: Bound, values: Sequence[Mapping[str, int]]) -> Iterable[str]:

@@ -103,6 +103,8 @@ def _applied(operator: str, values: list[Value]) -> Value:
         return _both(operator, *values)
     if operator == "*" and 0 in values:
         return 0
+    if operator in ("//", "%") and values[0] == 0 and values[1] != 0:
+        return 0
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None

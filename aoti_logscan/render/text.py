@@ -78,10 +78,9 @@ def _index(source: IndexSource) -> str:
 def _bound(lineage: Lineage) -> str:
     bound = lineage.bound
     assert bound is not None
-    upper = lineage.upper or "?"
-    chain = [upper]
-    if bound.parameter is not None and bound.parameter != upper:
-        chain = [f"{upper}, where {bound.parameter}"]
+    chain = [lineage.upper or "?"]
+    if bound.parameter is not None and bound.parameter != lineage.upper:
+        chain = [f"{lineage.upper}, where {bound.parameter}"]
     if bound.argument is not None and bound.argument != chain[-1]:
         chain.append(bound.argument)
     if bound.input is not None:
