@@ -431,15 +431,15 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
 class LaunchMark(Event, frozen=True, kw_only=True, tag="launch-mark"):
     """The intermediate value printer before or after the launch of a kernel.
 
-    `level` is the printer's: 2 prints values, 3 prints names. `argument` is the tensor or number
-    that the mark is about, None on level 3.
+    `level` is the printer's: 1 saves values, 2 prints them, 3 prints names. `argument` is the
+    tensor or number that the mark is about, None on level 3.
     Source: torch 2.13, _inductor/codegen/debug_utils.py and
     torch/csrc/inductor/aoti_torch/shim_common.cpp, `aoti_torch_print_tensor_handle`.
     """
 
     phase: Literal["before", "after"]
     kernel: str
-    level: Literal[2, 3]
+    level: Literal[1, 2, 3]
     argument: str | None = None
     values: Values | None = None
 

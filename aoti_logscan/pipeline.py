@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from aoti_logscan.artifacts.provenance import (
     read_node_mappings,
     read_stack_traces,
 )
+from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
@@ -48,8 +50,9 @@ from aoti_logscan.report import (
     Tool,
 )
 from aoti_logscan.router import Routed, Router, fill
+from aoti_logscan.saved_marks import as_marks
 from aoti_logscan.scan import Scanned, Scanner, Trouble
-from aoti_logscan.sources import Artifact, Named, Source, Unread, find
+from aoti_logscan.sources import Artifact, SavedFile, Source, Unread, find
 from aoti_logscan.streams import BROKEN, Raw, reason, text_stream
 from aoti_logscan.timeline import Situation, rank_in_name, situations
 
@@ -57,6 +60,7 @@ from aoti_logscan.timeline import Situation, rank_in_name, situations
 MAX_FINDINGS = 500
 
 _NOTHING = Scanned((), 0, {}, ())
+_NO_TENSORS = Tensors({}, ())
 
 
 class Reading(NamedTuple):
@@ -69,9 +73,13 @@ class Reading(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that was read: by source, in the order of the run, and the artifacts at hand."""
+    """All that was read: by source, in the order of the run, and the artifacts at hand.
+
+    `told` are the events as they were read; in `situations` saved tensors are marks of launches.
+    """
 
     readings: tuple[Reading, ...]
+    told: tuple[Situation, ...]
     situations: tuple[Situation, ...]
     library: Library
 
@@ -96,21 +104,31 @@ def read(
     error: it is among the readings' problems.
     """
     scanner = _scanner(anchors)
-    readings = tuple(
-        _read(scanner, one) for one in find([str(path) for path in [*paths, *packages]])
-    )
+    found: list[Reading] = []
+    saved: list[SavedFile] = []
+    for one in find([str(path) for path in [*paths, *packages]]):
+        if isinstance(one, SavedFile):
+            saved.append(one)
+        else:
+            found.append(_read(scanner, one))
+    tensors = read_tensors([one.path for one in saved])
+    readings = (*found, *_saved_tensors(saved, tensors))
     if not any(reading.opened for reading in readings):
         raise UnreadablePathError(_nothing_opened(readings))
-    return _evidence(readings, rank)
+    return _evidence(readings, rank, tensors)
 
 
-def _evidence(readings: tuple[Reading, ...], rank: int | None) -> Evidence:
+def _evidence(
+    readings: tuple[Reading, ...], rank: int | None, tensors: Tensors = _NO_TENSORS
+) -> Evidence:
     around = situations([(reading.name, reading.scanned.events) for reading in readings])
     if rank is not None:
         around = [one for one in around if one.rank is None or one.rank == rank]
     events = [one.event for one in around]
     library = Library([*_packages(readings), *_logged_code(events)], _logged_provenance(events))
-    return Evidence(readings, tuple(around), library)
+    return Evidence(
+        readings, tuple(around), tuple(as_marks(around, tensors.values, library)), library
+    )
 
 
 def analyze(
@@ -148,7 +166,7 @@ def events(
         msgspec.structs.replace(one.event, rank=one.rank)
         for one in read(
             paths, packages=packages, rank=rank, anchors=catalogue(patterns).anchors
-        ).situations
+        ).told
     ]
 
 
@@ -215,12 +233,23 @@ def _nothing_opened(readings: Sequence[Reading]) -> str:
     return f"nothing could be opened: {first.name}: {first.scanned.problems[0].what}"
 
 
-def _read(scanner: Scanner, named: Named) -> Reading:
+def _read(scanner: Scanner, named: Source | Artifact | Unread) -> Reading:
     if isinstance(named, Unread):
         return Reading(named.name, _troubled(named.why), opened=named.opened)
     if isinstance(named, Artifact):
         return _open(named)
     return _scan(scanner, named)
+
+
+def _saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Reading]:
+    """All saved tensors as one reading, named after the folder of the first."""
+    if not saved:
+        return
+    size = sum(os.path.getsize(one.path) for one in saved)
+    troubles = tuple(Trouble(None, what) for what in tensors.problems)
+    records = {"saved_tensor": len(tensors.values)}
+    name = f"{os.path.dirname(saved[0].name) or '.'}/*.pt"
+    yield Reading(name, Scanned((), size, records, troubles))
 
 
 def _open(artifact: Artifact) -> Reading:

@@ -46,6 +46,8 @@ _CODE_SUFFIXES = (".py", ".cpp", ".pt2")
 _PACKAGE_MEMBER = re.compile(
     r"(?:^|/)(?:archive_format|data/aotinductor/.*|[^/]+\.wrapper\.(?:cpp|so))$"
 )
+# tmp/aoti_torchbefore_launch_cpp_fused_0_buf0_cpu.pt
+_SAVED_TENSOR = re.compile(r"(?:before|after)_launch_[^/\\]+\.pt$")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BINARY_KINDS = (
     (b"\x7fELF", "an ELF object"),
@@ -70,6 +72,13 @@ class Artifact(NamedTuple):
     read: Callable[[], bytes]
 
 
+class SavedFile(NamedTuple):
+    """A tensor that the intermediate value printer saved: the name shown, and where it lies."""
+
+    name: str
+    path: str
+
+
 class Unread(NamedTuple):
     """Something that was named but is not read, and why; `opened` if its bytes were seen."""
 
@@ -78,7 +87,7 @@ class Unread(NamedTuple):
     opened: bool = True
 
 
-Named = Source | Artifact | Unread
+Named = Source | Artifact | SavedFile | Unread
 
 
 def find(paths: list[str]) -> Iterator[Named]:
@@ -133,6 +142,10 @@ def _file(path: str, *, in_folder: bool) -> Iterator[Named]:
         raw = io.FileIO(path)
     except OSError as error:
         yield Unread(shown(path), reason(error), opened=False)
+        return
+    if not pipe and _SAVED_TENSOR.search(path):
+        raw.close()
+        yield SavedFile(shown(path), path)
         return
     head, joined = peek(raw, _HEAD)
     if pipe:

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("catalogue",),
     ("last_kernel", "pattern_check"),
     ("router", "advice"),
-    ("kernel_origin",),
+    ("kernel_origin", "saved_marks"),
     ("launches", "rule", "lineage"),
     ("timeline", "pattern", "redact", "bounds", "failing_sizes"),
     ("compile_failure",),
@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sources", "scan"),
     ("streams", "lines", "prefix"),
     ("events", "report", "errors"),
+    ("tensor_worker",),
 )
 #: a module of the same layer may be imported in these packages only
 TOGETHER = ("parsers", "artifacts", "render")
@@ -73,7 +74,9 @@ def test_module_imports_only_what_lies_below_it(file: Path) -> None:
         assert _layer(inner) > _layer(module) or beside, f"{module} imports {imported}"
 
 
-@pytest.mark.parametrize("file", MODULES, ids=_dotted)
+@pytest.mark.parametrize(
+    "file", [file for file in MODULES if file.stem != "tensor_worker"], ids=_dotted
+)
 def test_module_does_not_import_torch(file: Path) -> None:
     assert not any(name.split(".")[0] == "torch" for name in _imports(file))
 

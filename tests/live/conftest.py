@@ -273,7 +273,8 @@ def store(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Store:
     folder = tmp_path_factory.mktemp("store")
     package, trace = folder / "store.pt2", folder / "trace"
     arguments = [SCRIPTS / "build_store.py", library, package]
-    output = run_python(arguments, folder, TORCH_LOGS=EVERY_LOG, TORCH_TRACE=str(trace))
+    flags = {"TORCH_LOGS": EVERY_LOG, "TORCH_TRACE": str(trace), "INDUCTOR_PROVENANCE": "1"}
+    output = run_python(arguments, folder, **flags)
     assert output.status == 0, output.text
     return Store(folder, library, package, output.text, trace)
 

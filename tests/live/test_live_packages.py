@@ -34,6 +34,29 @@ def test_index_that_a_cpu_kernel_rejects(store: Store, piped: Piped) -> None:
     assert report["last_kernel"]["name"] == place[1]
 
 
+def test_index_is_followed_to_the_input_that_it_came_from(store: Store, piped: Piped) -> None:
+    text = store.call("index")
+    kernel = _found(r"Exception raised from (\w+) at", text)[1]
+    found = piped(text, "--package", str(store.package), "-")["lineage"]
+    assert (found["kernel"], found["lower"], found["upper"]) == (kernel, "0", "10L")
+    source = found["index_source"]
+    assert source["kind"] == "loaded"
+    assert source["input"]["position"] == 1
+    assert source["argument"] == source["input"]["name"]
+    assert "build_store.py" in " ".join(found["user_stack"])
+
+
+def test_operator_that_raises_is_followed_to_its_call_and_the_users_line(
+    store: Store, piped: Piped
+) -> None:
+    found = piped(store.call("raise"), "--package", str(store.package), "-")["last_kernel"]
+    assert found["certainty"] == "sure"
+    assert "aoti_torch_proxy_executor_call_function(" in found["call"]["text"]
+    assert found["aten_ops"] == ["live.screen"]
+    assert "torch.ops.live.screen(rows)" in " ".join(found["user_stack"])
+    assert found["producers"][0]["input"]["position"] == 0
+
+
 def test_operator_that_raises_tells_its_reason(store: Store, piped: Piped) -> None:
     report = piped(store.call("raise"), "--package", str(store.package), "-")
     assert report["verdict"]["class"] == "operator-error"
