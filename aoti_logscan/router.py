@@ -282,7 +282,7 @@ class _Draft:
             certainty=self.certainty,
             title=pattern.title,
             summary=(fill(pattern.summary, known) or pattern.title) + self._afterwards(),
-            facts=self.facts,
+            facts=_told_facts(self.facts, CLASS_FACTS[pattern.failure_class]),
             count=self.count,
             rank=self.rank,
             process=self.process,
@@ -290,6 +290,11 @@ class _Draft:
             explain=_explain(pattern, known),
             fixes=tuple(fill(text, known) for text in pattern.fixes),
         )
+
+
+def _told_facts(facts: dict[str, Any], of_class: Sequence[str]) -> dict[str, Any]:
+    """The facts of the class, known or not, and the pattern's own where they are known."""
+    return {name: value for name, value in facts.items() if name in of_class or value is not None}
 
 
 def _explain(pattern: Pattern, known: dict[str, Any]) -> str:
