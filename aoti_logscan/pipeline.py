@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from aoti_logscan import __version__, advice
-from aoti_logscan.artifacts.library import Library
+from aoti_logscan.artifacts.library import Library, stems_in
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.provenance import (
     Provenance,
@@ -26,7 +26,16 @@ from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
-from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion, TraceArtifact
+from aoti_logscan.events import (
+    Compile,
+    CppStack,
+    Event,
+    GeneratedCode,
+    PythonException,
+    TorchVersion,
+    TraceArtifact,
+    TraceString,
+)
 from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_reports
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
@@ -125,7 +134,8 @@ def _evidence(
     if rank is not None:
         around = [one for one in around if one.rank is None or one.rank == rank]
     events = [one.event for one in around]
-    library = Library([*_packages(readings), *_logged_code(events)], _logged_provenance(events))
+    packages = [*_packages(readings), *_logged_code(events)]
+    library = Library(packages, _logged_provenance(events), stems_in(_said(events)))
     return Evidence(
         readings, tuple(around), tuple(as_marks(around, tensors.values, library)), library
     )
@@ -224,6 +234,15 @@ def _logged_provenance(events: Iterable[Event]) -> Provenance:
             with contextlib.suppress(ValueError):
                 found.append(_TRACED_PROVENANCE[event.name](event.text))
     return Provenance.merged(found)
+
+
+def _said(events: Iterable[Event]) -> Iterator[str]:
+    """Texts in which a log may name a generated file of its run; code only names itself."""
+    for event in events:
+        if not isinstance(event, GeneratedCode | TraceArtifact | TraceString):
+            yield event.place.text
+            if isinstance(event, CppStack | PythonException):
+                yield from (frame.file for frame in event.frames if frame.file)
 
 
 def _nothing_opened(readings: Sequence[Reading]) -> str:

@@ -31,6 +31,7 @@ from aoti_logscan.artifacts.wrapper_code import (
 _Answer = TypeVar("_Answer")
 
 _BASENAME = re.compile(r"[^/\\]+$")
+_PROXY = "aoti_torch_proxy_executor_call_function"
 #: namespaces of operators that come with torch
 _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
@@ -88,9 +89,19 @@ class Unit:
 
 
 class Library:
-    """The packages and loose sources that were found beside the logs."""
+    """The packages and loose sources that were found beside the logs.
 
-    def __init__(self, packages: Sequence[Package], provenance: Provenance | None = None) -> None:
+    `named_in_logs` are stems of generated files that the logs name: where several packages have a
+    kernel of one name, the one that the logs name is meant.
+    """
+
+    def __init__(
+        self,
+        packages: Sequence[Package],
+        provenance: Provenance | None = None,
+        named_in_logs: frozenset[str] = frozenset(),
+    ) -> None:
+        self._named_in_logs = named_in_logs
         self._packages = tuple(packages)
         self._wrappers = tuple(wrapper for package in packages for wrapper in package.wrappers)
         self._provenance = Provenance.merged(
@@ -143,7 +154,13 @@ class Library:
     @cached_property
     def custom_ops(self) -> tuple[str, ...]:
         """Operators in the wrappers that are no part of torch, as their comments name them."""
-        named = (op for unit in self.units for call in unit.body.calls for op in call.ops)
+        named = [op for unit in self.units for call in unit.body.calls for op in call.ops]
+        named += [
+            op
+            for package in self._packages
+            for operators in package.extern_ops.values()
+            for op in operators
+        ]
         return tuple(dict.fromkeys(op for op in named if op.partition(".")[0] not in _TORCH_OPS))
 
     def call_on(self, file: str, line: int) -> tuple[Wrapper, CallLine] | None:
@@ -179,6 +196,8 @@ class Library:
             for launch in self.launches_in(one)
             if launch.use.call.kernel == kernel
         ]
+        in_logs = [launch for launch in found if stem(launch.unit.name) in self._named_in_logs]
+        found = in_logs or found
         files = list(dict.fromkeys(launch.unit for launch in found))
         if len({_identity(file) for file in files}) > 1:
             return []
@@ -203,7 +222,21 @@ class Library:
 
     def origin(self, launch: Launch) -> Origin:
         """The graph nodes, ATen operators and user's lines that a call comes from."""
-        return origin_of(launch.use.call, self._provenance)
+        found = origin_of(launch.use.call, self._provenance)
+        operator = self._proxied(launch)
+        return found._replace(aten_ops=(operator,)) if operator else found
+
+    def _proxied(self, launch: Launch) -> str | None:
+        """The operator that a call of the proxy executor runs, by its number in the package."""
+        call = launch.use.call
+        if call.kernel != _PROXY or len(call.arguments) < 2:
+            return None
+        number = call.arguments[1]
+        for package in self._packages:
+            for file, operators in package.extern_ops.items():
+                if stem(file) == stem(launch.unit.name) and number.isdecimal():
+                    return (*operators, "")[min(int(number), len(operators))] or None
+        return None
 
     def code_of(self, kernel: str, unit: Unit) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it, from files of the wrapper's folder."""
@@ -260,6 +293,15 @@ def _only(answers: Iterable[_Answer]) -> _Answer | None:
     """The answer, if there is exactly one."""
     found = list(answers)
     return found[0] if len(found) == 1 else None
+
+
+# cabc....: `c` and 51 base-32 digits, in a path
+_STEM_IN_TEXT = re.compile(r"(?<![a-z0-9])c[a-z2-7]{51}(?![a-z0-9])")
+
+
+def stems_in(texts: Iterable[str]) -> frozenset[str]:
+    """The stems of generated files that some texts name."""
+    return frozenset(name for text in texts for name in _STEM_IN_TEXT.findall(text))
 
 
 def _identity(unit: Unit) -> object:
