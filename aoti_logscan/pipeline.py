@@ -40,25 +40,23 @@ from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_report
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.lineage import Check, lineage
+from aoti_logscan.next_steps import Scene, next_steps
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.parsers.raw_line import RawLines
-from aoti_logscan.pattern import Next, folder_of_patterns
+from aoti_logscan.pattern import folder_of_patterns
 from aoti_logscan.report import (
     SCHEMA_VERSION,
     BufferUse,
     CompileRecord,
-    Finding,
-    Flag,
     KernelReport,
     LaunchReport,
     Lineage,
-    NextStep,
     Problem,
     Report,
     SourceReport,
     Tool,
 )
-from aoti_logscan.router import Routed, Router, fill
+from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
 from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, SavedFile, Source, Unread, find
@@ -301,33 +299,46 @@ def _troubled(what: str) -> Scanned:
 
 def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     library, events = evidence.library, evidence.events
-    states = advice.flags(events, marks_are_compiled_in=library.prints_marks)
+    states = advice.flags(events, library.generated_with, _records(evidence.readings))
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
     router = Router(in_use.patterns.values(), library, blocking)
     routed = router.route(around)
+    kernel = last_kernel(
+        evidence.situations,
+        routed,
+        library,
+        blocking=blocking,
+        inferred=advice.blocking_is_inferred(states, events),
+    )
+    followed = _lineage(routed, library)
+    code = library.generated_with
+    scene = Scene(routed.verdict, routed.advisers, states, kernel, followed, events, code)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed),
         verdict=routed.verdict,
         findings=routed.findings[:MAX_FINDINGS],
-        last_kernel=last_kernel(
-            evidence.situations,
-            routed,
-            library,
-            blocking=blocking,
-            inferred=advice.blocking_is_inferred(states, events),
-        ),
-        lineage=_lineage(routed, library),
+        last_kernel=kernel,
+        lineage=followed,
         flags=states,
-        next_steps=_next_steps(routed, states),
+        next_steps=next_steps(scene),
         compiles=tuple(_compiles(evidence.situations)),
         sources=(
             *_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
             *_pattern_problems(in_use, router.overruns()),
         ),
     )
+
+
+def _records(readings: Iterable[Reading]) -> dict[str, int]:
+    """How many records of each kind were read."""
+    found: dict[str, int] = {}
+    for reading in readings:
+        for kind, count in reading.scanned.records.items():
+            found[kind] = found.get(kind, 0) + count
+    return found
 
 
 #: classes whose failed check can be followed back to the inputs
@@ -364,32 +375,6 @@ def _signature(routed: Routed) -> str | None:
 
 
 _STABLE_FACTS = ("kernel", "index", "property", "dim", "runtime", "stage", "condition", "function")
-
-
-def _next_steps(routed: Routed, states: Sequence[Flag]) -> tuple[NextStep, ...]:
-    """The steps that fit the facts and set no flag that is on, each once."""
-    on = {flag.name for flag in states if flag.state == "on"}
-    steps = {
-        step.title: _step(step, finding)
-        for pattern, finding in routed.advisers
-        for step in pattern.next
-        if step.flag not in on and _fits(step, finding)
-    }
-    return tuple(steps.values())
-
-
-def _fits(step: Next, finding: Finding) -> bool:
-    wanted = all(finding.facts.get(name) == value for name, value in step.when.items())
-    return wanted and (step.unless is None or finding.facts.get(step.unless) is None)
-
-
-def _step(step: Next, finding: Finding) -> NextStep:
-    return NextStep(
-        title=fill(step.title, finding.facts),
-        command=fill(step.command, finding.facts) if step.command else None,
-        takes_effect="compile" if step.takes_effect == "compile" else "run",
-        why=fill(step.why, finding.facts),
-    )
 
 
 def _compiles(around: Iterable[Situation]) -> Iterator[CompileRecord]:

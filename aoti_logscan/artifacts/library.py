@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from aoti_logscan.artifacts.cpp_kernel import read_cpp
 from aoti_logscan.artifacts.dataflow import Use, uses
+from aoti_logscan.artifacts.generated_with import GeneratedWith, generated_with
 from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
@@ -278,10 +279,10 @@ class Library:
             self._uses[unit] = uses(unit.body, lambda name: self.code_of(name, unit))
         return [Launch(unit, use) for use in self._uses[unit]]
 
-    @property
-    def prints_marks(self) -> bool:
-        """Whether the intermediate value printer was compiled into the generated code."""
-        return any("before_launch" in line for wrapper in self._wrappers for line in wrapper.lines)
+    @cached_property
+    def generated_with(self) -> GeneratedWith:
+        """Which debugging flags of compile time stand in the wrappers."""
+        return generated_with(self._wrappers)
 
     @property
     def device(self) -> str | None:
