@@ -6,6 +6,7 @@ baked into a package: setting them for an existing one does nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -16,6 +17,7 @@ from aoti_logscan.events import (
     CppStack,
     Event,
     FlagSeen,
+    GeneratedCode,
     GpuError,
     InputCheck,
     LaunchMark,
@@ -68,6 +70,16 @@ def _traced_provenance(event: Event) -> State | None:
     return "on" if told else None
 
 
+# V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
+# [2023-11-05 10:11:12,345] torch._inductor.graph.__output_code: [DEBUG] Output code:
+_LOGGED = re.compile(r"\[__\w+\]|\.__\w+: \[DEBUG\]|: \[DEBUG\] ")
+
+
+def _logged_code(event: Event) -> State | None:
+    told = isinstance(event, GeneratedCode) and _LOGGED.search(event.place.text)
+    return "on" if told else None
+
+
 _CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
 _NAN_ASSERTS = "TORCHINDUCTOR_NAN_ASSERTS"
 _PROVENANCE = "INDUCTOR_PROVENANCE"
@@ -83,7 +95,7 @@ _TABLE = (
     _Row("HIP_LAUNCH_BLOCKING", "run"),
     _Row(_PRINTER, "compile", _PRINTED),
     _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile"),
-    _Row("TORCH_LOGS", "run"),
+    _Row("TORCH_LOGS", "run", (GeneratedCode,), _logged_code),
     _Row("TORCH_TRACE", "run"),
     _Row("TORCH_SHOW_CPP_STACKTRACES", "run", (CppStack,), _cpp_stacktraces),
     _Row("TORCH_SYMBOLIZE_MODE", "run"),
@@ -99,7 +111,7 @@ _ON_WHEN_SET = ("PYTORCH_NO_CUDA_MEMORY_CACHING",)
 _ON_WHEN_EMPTY = ("AOTI_RUNTIME_CHECK_INPUTS",)
 _ROWS: dict[type[Event], tuple[_Row, ...]] = {
     kind: tuple(row for row in _TABLE if kind in row.told_by)
-    for kind in (BadValue, CppStack, GpuError, InputCheck, TraceArtifact, *_PRINTED)
+    for kind in (BadValue, CppStack, GeneratedCode, GpuError, InputCheck, TraceArtifact, *_PRINTED)
 }
 _NO_CODE = GeneratedWith()
 _NO_RECORDS: Mapping[str, int] = MappingProxyType({})
@@ -150,9 +162,8 @@ def _compiled_in(code: GeneratedWith) -> dict[str, State]:
 
 
 def _recorded(records: Mapping[str, int]) -> dict[str, State]:
-    """Flags whose output was read: a trace, lines of TORCH_LOGS."""
-    kinds = {"torch_trace": "TORCH_TRACE", "torch_logs": "TORCH_LOGS"}
-    return {flag: "on" for kind, flag in kinds.items() if records.get(kind)}
+    """Flags whose own output was read: a trace."""
+    return {"TORCH_TRACE": "on"} if records.get("torch_trace") else {}
 
 
 def _set_to(event: FlagSeen) -> State:

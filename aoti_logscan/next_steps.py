@@ -15,7 +15,14 @@ import msgspec
 
 from aoti_logscan.advice import FLAG_NAMES
 from aoti_logscan.artifacts.generated_with import GeneratedWith
-from aoti_logscan.events import Event, GpuError, Harmless, LaunchMark, ProcessDeath
+from aoti_logscan.events import (
+    Event,
+    GpuError,
+    Harmless,
+    LaunchMark,
+    ProcessDeath,
+    PythonException,
+)
 from aoti_logscan.pattern import Next, Pattern
 from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
 from aoti_logscan.router import fill
@@ -37,6 +44,7 @@ _REMEDIED = frozenset(
         "missing-custom-op",
         "no-kernel-image",
         "size-stride-assert",
+        "nan-or-inf",
     }
 )
 #: failures of a kernel that the report does not name by itself
@@ -57,6 +65,9 @@ _OF_VALUES = _OF_SOME_KERNEL | {"triton-index-out-of-bounds", "cpu-index-out-of-
 _SETTING = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]+)=(?P<value>\S*)(?:\s|$)")
 # triton_poi_fused_add_0   cpp_fused_mul_1   aoti_torch_cuda_mm_out   extern_kernels.mm
 _PRINTED_KERNEL = re.compile(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
+
+#: files of torch that stand in the traceback of a compiled function, not of a package
+_RUNS_COMPILED = ("torch/_dynamo/eval_frame.py", "torch/_inductor/output_code.py")
 
 Runtime = Literal["cuda", "hip", "xpu"]
 #: how launches are made blocking, by the runtime
@@ -82,6 +93,18 @@ class Scene(NamedTuple):
     def on(self) -> frozenset[str]:
         """Names of the flags that were on."""
         return frozenset(flag.name for flag in self.flags if flag.state == "on")
+
+    @property
+    def is_jit(self) -> bool:
+        """Whether torch.compile ran the code: then nothing of AOTI has an effect."""
+        files = [
+            frame.file.replace("\\", "/")
+            for event in self.events
+            if isinstance(event, PythonException)
+            for frame in event.frames
+            if frame.file
+        ]
+        return any(file.endswith(_RUNS_COMPILED) for file in files)
 
     @property
     def runtime(self) -> Runtime | None:
@@ -133,7 +156,8 @@ def _keep_marks(scene: Scene) -> Iterator[NextStep]:
     """Where marks are compiled in and a process died, those on a piped stdout may be lost."""
     died = any(isinstance(event, ProcessDeath) for event in scene.events)
     is_open = scene.kernel is not None and scene.kernel.open is True
-    if PRINTER in scene.on and died and not is_open:
+    is_told = scene.kernel is not None and scene.kernel.found_by != "printer"
+    if PRINTER in scene.on and died and not is_open and not is_told:
         yield _step(
             "Run it again on a terminal of its own: no mark is lost when the process dies",
             "aoti-logscan run -- python SCRIPT.py",
@@ -153,7 +177,7 @@ def _mark_launches(scene: Scene) -> Iterator[NextStep]:
     yield _step(
         "Mark every launch, and run it on a terminal of its own so that no mark is lost",
         f"{PRINTER}=3 python COMPILE_SCRIPT.py; "
-        f"{_made_blocking(scene)} aoti-logscan run -- python SCRIPT.py",
+        f"{_made_blocking(scene)}aoti-logscan run -- python SCRIPT.py",
         "compile",
         "the last mark without an answer is the kernel that was running",
     )
@@ -172,7 +196,10 @@ def _is_of_a_model(scene: Scene) -> bool:
 
 
 def _made_blocking(scene: Scene) -> str:
-    return _MADE_BLOCKING[scene.runtime or "cuda"]
+    """What goes before a command so that launches block; nothing where no GPU is in play."""
+    if scene.runtime is None and scene.verdict.failure_class in ("host-crash", "undecided"):
+        return ""
+    return f"{_MADE_BLOCKING[scene.runtime or 'cuda']} "
 
 
 def _print_arguments(scene: Scene) -> Iterator[NextStep]:
@@ -180,6 +207,8 @@ def _print_arguments(scene: Scene) -> Iterator[NextStep]:
     kernel = scene.kernel
     if kernel is None or kernel.certainty == "possible" or not _PRINTED_KERNEL.match(kernel.name):
         return
+    if kernel.open is False:
+        return  # it came back: what failed is something else
     if scene.verdict.failure_class not in _OF_VALUES:
         return
     producers = tuple(dict.fromkeys(one.kernel for one in kernel.producers if one.kernel))
@@ -225,6 +254,8 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
     settings = [match["name"] for match in _SETTING.finditer(command)]
     own = [name for name in settings if name in FLAG_NAMES]
     left = [name for name in own if name not in scene.on or name in (PRINTER, FILTER)]
+    if scene.is_jit:
+        left = [name for name in left if name != "AOTI_RUNTIME_CHECK_INPUTS"]
     if own and not left:
         return None
     command = _SETTING.sub(
