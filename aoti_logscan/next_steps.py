@@ -116,7 +116,7 @@ class Scene(NamedTuple):
 def next_steps(scene: Scene) -> tuple[NextStep, ...]:
     """The steps that are worth taking, most useful first, each once."""
     found: dict[str, NextStep] = {}
-    for offer in (_remedy, _own_steps, _keep_marks, _mark_launches, _print_arguments, _modern):
+    for offer in _OFFERS:
         for step in offer(scene):
             adapted = _adapted(step, scene)
             if adapted is not None:
@@ -212,15 +212,14 @@ def _print_arguments(scene: Scene) -> Iterator[NextStep]:
     if scene.verdict.failure_class not in _OF_VALUES:
         return
     producers = tuple(dict.fromkeys(one.kernel for one in kernel.producers if one.kernel))
-    if not _values_are_printed(scene):
+    marks = [event.level for event in scene.events if isinstance(event, LaunchMark)]
+    if not marks and PRINTER in scene.on:
+        return  # it was on: what it printed is lost or elsewhere
+    if all(level == 3 for level in marks):
         yield _printing((kernel.name,), "Print this kernel's arguments", "they show a bad input")
     elif producers:
         title = "Look at the kernels that made its inputs"
         yield _printing(producers, title, "the first bad value among their outputs is the cause")
-
-
-def _values_are_printed(scene: Scene) -> bool:
-    return any(isinstance(event, LaunchMark) and event.level < 3 for event in scene.events)
 
 
 def _printing(kernels: Sequence[str], title: str, why: str) -> NextStep:
@@ -238,6 +237,48 @@ def _modern(scene: Scene) -> Iterator[NextStep]:
             "compile",
             "torch._export.aot_compile and aot_load are deprecated, and keep less in the package",
         )
+
+
+def _decide(scene: Scene) -> Iterator[NextStep]:
+    """Where nothing decides: the one run that would tell more, and which question it answers."""
+    if scene.verdict.failure_class != "undecided":
+        return
+    if scene.runtime is not None:
+        yield _step(
+            "Make launches blocking, so that the report comes from the call at fault",
+            f"{_MADE_BLOCKING[scene.runtime]} python SCRIPT.py 2>&1 | tee run.log",
+            "run",
+            "which kernel or call failed, since the GPU's report may come late",
+        )
+        return
+    yield _step(
+        "Run it again with the checks and C++ stacks on, and keep all that it prints",
+        "AOTI_RUNTIME_CHECK_INPUTS=1 TORCH_SHOW_CPP_STACKTRACES=1 python -X faulthandler SCRIPT.py "
+        "2>&1 | tee run.log; aoti-logscan run.log",
+        "run",
+        "which input, operator or frame failed first, and with what",
+    )
+
+
+def open_question(verdict: Verdict, steps: Sequence[NextStep]) -> Verdict:
+    """An undecided verdict with what is open in it, as the first step would answer."""
+    first = next((step for step in steps if step.why), None)
+    if verdict.failure_class != "undecided" or first is None:
+        return verdict
+    summary = f"{verdict.summary}. Open is: {first.why}"
+    return msgspec.structs.replace(verdict, summary=summary)
+
+
+#: in the order of their worth
+_OFFERS = (
+    _remedy,
+    _own_steps,
+    _decide,
+    _keep_marks,
+    _mark_launches,
+    _print_arguments,
+    _modern,
+)
 
 
 def _step(

@@ -40,7 +40,7 @@ from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_report
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.lineage import Check, lineage
-from aoti_logscan.next_steps import Scene, next_steps
+from aoti_logscan.next_steps import Scene, next_steps, open_question
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.parsers.raw_line import RawLines
 from aoti_logscan.pattern import folder_of_patterns
@@ -314,16 +314,17 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     followed = _lineage(routed, library)
     code = library.generated_with
     scene = Scene(routed.verdict, routed.advisers, states, kernel, followed, events, code)
+    steps = next_steps(scene)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed),
-        verdict=routed.verdict,
+        verdict=open_question(routed.verdict, steps),
         findings=routed.findings[:MAX_FINDINGS],
         last_kernel=kernel,
         lineage=followed,
         flags=states,
-        next_steps=next_steps(scene),
+        next_steps=steps,
         compiles=tuple(_compiles(evidence.situations)),
         sources=(
             *_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
