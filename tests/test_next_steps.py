@@ -19,7 +19,7 @@ HELP = (
 ILLEGAL = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
 MISALIGNED = "RuntimeError: CUDA error: misaligned address\n"
 OPERATOR = (
-    "Error: aoti_torch_cpu_mm_out(buf1, buf0, arg2_1) API call failed at /t/c5.wrapper.cpp, line 9\n"
+    "Error: aoti_torch_cpu_mm_out(buf1, buf0, w) API call failed at /t/c5.wrapper.cpp, line 9\n"
     'Traceback (most recent call last):\n  File "/srv/x.py", line 3, in <module>\n    out = f(x)\n'
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x16 and 17x8)\n"
 )
