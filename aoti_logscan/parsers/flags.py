@@ -2,6 +2,9 @@
 
     $ CUDA_LAUNCH_BLOCKING=1 python infer.py --batch 9
     export TORCH_SHOW_CPP_STACKTRACES=1
+    setenv TORCH_SHOW_CPP_STACKTRACES 1
+      CUDA_LAUNCH_BLOCKING:  1
+    {'CUDA_LAUNCH_BLOCKING': '1'}
 
 give one `FlagSeen` each; torch's own advice ("For debugging consider passing ...") gives nothing.
 """
@@ -33,9 +36,20 @@ NAMES = (
     "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE",
     "PYTORCH_USE_CUDA_DSA",
 )
-ANCHORS = tuple(f"{name}=".encode() for name in NAMES)
+ANCHORS = tuple(name.encode() for name in NAMES)
 
 _VALUE = re.compile(rb"(?P<name>[A-Z_]+)=(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`,;)]*)")
+# CUDA_LAUNCH_BLOCKING:  1      'TORCH_LOGS': '+inductor'     (a value, and no words after it)
+_PAIR = re.compile(
+    rb"(?P<name>[A-Z_]+)[\"']?\s*:\s*[\"']?(?P<value>\d{1,3}|[Tt]rue|[Ff]alse|fast|dladdr|addr2line"
+    rb"|\+[\w,+.]{1,200}|/[\w./-]{1,200}|output_code|all)(?=[\"',}\]]|\s*$)"
+)
+# setenv NAME 1      ENV NAME 1
+_SEPARATED = re.compile(rb"(?P<name>[A-Z_]+)\s+(?P<value>[^\s\"']\S*)\s*$")
+_SEPARATED_BEFORE = re.compile(rb"\b(?:setenv|ENV)\s+$")
+# - name: CUDA_LAUNCH_BLOCKING        and below it        value: "1"
+_NAMED_BEFORE = re.compile(rb"\bname:\s*[\"']?$")
+_VALUE_BELOW = re.compile(rb"\s*value:\s*[\"']?(?P<value>[^\s\"']{1,200})[\"']?\s*$")
 # "For debugging consider passing ", "Set ", "rerun with ": advice, not a setting
 _ADVICE = re.compile(
     rb"(?:passing|setting|with|[Tt]ry|[Uu]se|using|adding|[Aa]dd|via|by|or|and|consider|[Ss]et"
@@ -54,19 +68,36 @@ def parse(hit: Hit) -> Parsed:
         return ()
     if _ADVICE.search(before) and not _SET_COMMAND.search(before):
         return ()
-    match = _VALUE.match(text, column)
-    if match is None:
+    set_to = _set_to(hit, before)
+    if set_to is None:
         return ()
-    value = match["value"].strip(b"\"'").removesuffix(b".").decode("utf-8", "replace")
-    fields = {"name": match["name"].decode(), "value": value}
+    name = text[column : column + hit.end - hit.start].decode()
+    value = set_to.strip(b"\"'").removesuffix(b".").decode("utf-8", "replace")
     return (
         Draft(
             kind=FlagSeen,
-            fields=fields,
+            fields={"name": name, "value": value},
             start=hit.line.start,
-            end=hit.start + match.end() - match.start(),
+            end=hit.end,
             text=text,
             prefix=read_prefix(hit.head(column)),
-            fold=(fields["name"], value),
+            fold=(name, value),
         ),
     )
+
+
+def _set_to(hit: Hit, before: bytes) -> bytes | None:
+    """The value that a flag is set to, in any of the forms; None for a longer name, or no value."""
+    text, column = hit.line.text, hit.column
+    forms = [_VALUE, _PAIR]
+    if _SEPARATED_BEFORE.search(before):
+        forms.append(_SEPARATED)
+    for form in forms:
+        match = form.match(text, column, column + 1_000)
+        if match and match.end("name") - column == hit.end - hit.start:
+            return match["value"]
+    if _NAMED_BEFORE.search(before):
+        for line in hit.following(1):
+            below = _VALUE_BELOW.match(line.text)
+            return below["value"] if below else None
+    return None

@@ -41,11 +41,33 @@ def test_every_flag_of_the_table_is_seen(name: str) -> None:
         ("set TORCH_LOGS=all", "all"),
         ("TORCH_LOGS=", ""),
         ("TORCH_LOGS=all; python x.py", "all"),
+        ("setenv TORCH_LOGS all", "all"),
+        ("Step 4/9 : ENV TORCH_LOGS +inductor", "+inductor"),
+        ("      TORCH_LOGS:       +inductor", "+inductor"),
+        ("env: {'TORCH_LOGS': '+inductor', \"HOME\": \"/root\"}", "+inductor"),
+        ('        - name: TORCH_LOGS\n          value: "+inductor"', "+inductor"),
         ('"Env": ["PATH=/bin", "TORCH_LOGS=all", "HOME=/root"]', "all"),
     ],
 )
 def test_setting_has_its_value(text: str, value: str) -> None:
     assert _flag(one(text + "\n", flags)) == ("TORCH_LOGS", value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CUDA_LAUNCH_BLOCKING: makes launches wait",
+        "CUDA_LAUNCH_BLOCKING: 1 makes launches wait",
+        "see CUDA_LAUNCH_BLOCKING",
+        "CUDA_LAUNCH_BLOCKING 1",
+        "CUDA_LAUNCH_BLOCKING_HELP: 1",
+        "        - name: CUDA_LAUNCH_BLOCKING\n          other: 1",
+        "        - name: CUDA_LAUNCH_BLOCKING",
+        'os.environ["CUDA_LAUNCH_BLOCKING"]',
+    ],
+)
+def test_name_without_a_value_of_its_own_is_no_setting(text: str) -> None:
+    assert events(text + "\n", flags) == []
 
 
 def test_several_flags_of_one_command_are_several_events() -> None:
