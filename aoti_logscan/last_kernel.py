@@ -86,6 +86,7 @@ class _Scene(NamedTuple):
     situations: Sequence[Situation]
     library: Library
     asynchronous: bool
+    failure_class: str
 
 
 def last_kernel(
@@ -105,7 +106,7 @@ def last_kernel(
     if verdict.failure_class in _NOTHING_RAN or _is_before_the_run(routed):
         return None
     asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
-    scene = _Scene(_same_process(situations, cause), library, asynchronous)
+    scene = _Scene(_same_process(situations, cause), library, asynchronous, verdict.failure_class)
     found = next((kernel for find in _FINDERS for kernel in find(scene)), None)
     if found is None:
         return None
@@ -293,6 +294,8 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     died = any(isinstance(situation.event, ProcessDeath) for situation in scene.situations)
     several = len({launch.first.event.place.source for launch in found}) > 1
     certainty, why = _printed(last.open, scene.asynchronous, died)
+    if scene.failure_class == "nan-or-inf" and not last.open:
+        why = "its launch was marked last; nothing says that it failed"
     yield Kernel(
         name=last.kernel,
         certainty="possible" if several and last.source != home else certainty,
