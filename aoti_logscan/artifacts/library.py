@@ -16,7 +16,7 @@ from aoti_logscan.artifacts.dataflow import Use, uses
 from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
-from aoti_logscan.artifacts.triton_kernel import read_triton
+from aoti_logscan.artifacts.triton_kernel import read_triton, triton_parameters
 from aoti_logscan.artifacts.wrapper_body import Body, Input, read_body
 from aoti_logscan.artifacts.wrapper_code import (
     CallLine,
@@ -29,6 +29,9 @@ from aoti_logscan.artifacts.wrapper_code import (
 )
 
 _Answer = TypeVar("_Answer")
+
+#: what the function of each kernel is called in the C++ files of a Python wrapper
+NAMELESS = "kernel"
 
 _BASENAME = re.compile(r"[^/\\]+$")
 #: namespaces of operators that come with torch
@@ -81,10 +84,20 @@ class Unit:
         if not embedded:
             return tuple(read_cpp(self._text, stem(self.name)))
         return tuple(
-            code._replace(name=source.kernel if code.name == "kernel" else code.name)
+            code._replace(name=source.kernel if code.name == NAMELESS else code.name)
             for source in embedded
             for code in read_cpp(source.text, None)
         )
+
+    @cached_property
+    def triton_by_name(self) -> dict[str, Source]:
+        """The Triton sources by the names that the wrapper calls them by."""
+        return {source.kernel: source for source in reversed(self.triton)}
+
+    @cached_property
+    def cpp_by_name(self) -> dict[str, KernelCode]:
+        """The C++ kernels by the names that the wrapper calls them by."""
+        return {code.name: code for code in reversed(self.cpp)}
 
 
 class Library:
@@ -191,7 +204,20 @@ class Library:
                 if source_stem(source.text) == stem(file):
                     yield from self._triton(unit, source)
             if stem(unit.name) == stem(file):
-                yield from ((unit, code) for code in unit.cpp)
+                for code in unit.cpp:
+                    yield from self._named(unit, code)
+
+    def _named(self, unit: Unit, code: KernelCode) -> list[tuple[Unit, KernelCode]]:
+        """A C++ kernel by the name that a wrapper gives it, which embeds the same code."""
+        if code.name != NAMELESS:
+            return [(unit, code)]
+        named = [
+            (one, other._replace(file=code.file, assertions=code.assertions))
+            for one in self.units
+            for other in one.cpp
+            if other.name != NAMELESS and other.text == code.text
+        ]
+        return named or [(unit, code)]
 
     def kernels_saying(self, text: str) -> Iterator[tuple[Unit, KernelCode]]:
         """The kernels whose code holds a text, such as that of an assertion."""
@@ -207,15 +233,33 @@ class Library:
 
     def code_of(self, kernel: str, unit: Unit) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it, from files of the wrapper's folder."""
-        units = [unit, *(one for one in self.units if one.folder == unit.folder)]
-        for one in units:
-            for source in one.triton:
-                if source.kernel == kernel:
-                    return next((code for _, code in self._triton(one, source)), None)
-            for code in one.cpp:
-                if code.name == kernel:
-                    return code
+        for one in self._beside(unit):
+            if source := one.triton_by_name.get(kernel):
+                return next((code for _, code in self._triton(one, source)), None)
+            if code := one.cpp_by_name.get(kernel):
+                return code
         return None
+
+    def _parameters_of(self, kernel: str, unit: Unit) -> tuple[str, ...] | None:
+        for one in self._beside(unit):
+            if source := one.triton_by_name.get(kernel):
+                return triton_parameters(source.text)
+            if code := one.cpp_by_name.get(kernel):
+                return code.parameters
+        return None
+
+    def _beside(self, unit: Unit) -> Iterator[Unit]:
+        """The unit and the others of its folder that define kernels."""
+        yield unit
+        yield from (one for one in self._defining.get(unit.folder, ()) if one is not unit)
+
+    @cached_property
+    def _defining(self) -> dict[str, list[Unit]]:
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            if unit.triton or unit.cpp:
+                found.setdefault(unit.folder, []).append(unit)
+        return found
 
     def code_named(self, kernel: str) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it; the first, where several have it."""
@@ -242,7 +286,7 @@ class Library:
     def launches_in(self, unit: Unit) -> list[Launch]:
         """All calls in a wrapper, in order."""
         if unit not in self._uses:
-            self._uses[unit] = uses(unit.body, lambda name: self.code_of(name, unit))
+            self._uses[unit] = uses(unit.body, lambda name: self._parameters_of(name, unit))
         return [Launch(unit, use) for use in self._uses[unit]]
 
     @property
