@@ -7,12 +7,13 @@ the one with that assertion text, if there is only one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from aoti_logscan.artifacts.dataflow import Operand, arguments_by_parameter
+from aoti_logscan.artifacts.definition import NAMELESS, Definition
 from aoti_logscan.artifacts.expression import (
     Apply,
     Const,
@@ -25,14 +26,18 @@ from aoti_logscan.artifacts.expression import (
     refs,
 )
 from aoti_logscan.artifacts.kernel_code import IndexAssertion, IndexSlice, KernelCode
-from aoti_logscan.artifacts.library import NAMELESS, Library, Unit
+from aoti_logscan.artifacts.library import Library, Unit
 from aoti_logscan.artifacts.provenance import Origin
+from aoti_logscan.artifacts.triton_kernel import SAYS
 from aoti_logscan.artifacts.wrapper_body import Body, Input, number
 from aoti_logscan.failing_sizes import Sizes, failing
 from aoti_logscan.report import Bound, IndexSource, InputDim, InputRef, Lineage
 
 # 1000   1000L
 _NUMBER = re.compile(r"^\d{1,18}[lLuU]*$")
+
+
+_Defined: TypeAlias = tuple[Unit, Definition]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +58,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
         known: dict[str, Any] = {name: facts.get(name) for name in cls.__struct_fields__}
         return cls(**known)
 
+    def those_named(self, defined: Iterable[_Defined]) -> list[_Defined]:
+        """The kernels that the check's text names."""
+        return [one for one in defined if one[1].name == self.kernel]
+
     @property
     def text(self) -> str:
         """What the assertion says, as far as the text came through."""
@@ -65,6 +74,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
             return assertion.text.startswith(self.text)
         return assertion.text == self.text
 
+    def is_on_line_of(self, assertion: IndexAssertion) -> bool:
+        """Whether an assertion has the check's text, and its line."""
+        return assertion.line == self.line and self.is_said_by(assertion)
+
 
 class _Found(NamedTuple):
     """A kernel with the assertion that failed in it."""
@@ -76,44 +89,59 @@ class _Found(NamedTuple):
 
 def lineage(check: Check, library: Library) -> Lineage | None:
     """What the generated code at hand tells of a failed check; None where it tells nothing."""
-    found = _kernels(check, library)
-    if not found:
-        return None
+    found = _in_file(check, library)
     names = tuple(dict.fromkeys(one.code.name for one in found))
+    if not found and not (check.file and library.is_of_another_model(check.file)):
+        said = _saying(check, library)
+        names = tuple(dict.fromkeys(definition.name for _, definition in said))
+        if len(names) == 1:
+            found = _asserting(said, library, check.is_on_line_of, check.is_said_by)
     if len(names) > 1:
-        return Lineage(
-            kernel=None,
-            index=check.index,
-            lower=check.lower,
-            upper=check.upper,
-            candidates=names,
-            cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
-        )
-    return _Tracer(check, _best(found, library), library).lineage()
+        return _ambiguous(check, names)
+    return _Tracer(check, _best(found, library), library).lineage() if found else None
 
 
-def _kernels(check: Check, library: Library) -> list[_Found]:
-    """The kernels that may have failed, each with the assertion."""
-    if check.file is not None:
-        exact = [_asserted(check, *one, by_line=True) for one in library.kernels_in(check.file)]
-        if any(exact):
-            return [one for one in exact if one is not None]
-        if library.is_of_another_model(check.file):
-            return []
-    said = [_asserted(check, *one, by_line=False) for one in library.kernels_saying(check.text)]
-    found = [one for one in said if one is not None]
-    named = [one for one in found if one.code.name == check.kernel]
-    there = [one for one in found if one.code.file is None and one.assertion.line == check.line]
-    return named or there or found
+def _ambiguous(check: Check, names: tuple[str, ...]) -> Lineage:
+    return Lineage(
+        kernel=None,
+        index=check.index,
+        lower=check.lower,
+        upper=check.upper,
+        candidates=names,
+        cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
+    )
 
 
-def _asserted(check: Check, unit: Unit, code: KernelCode, *, by_line: bool) -> _Found | None:
-    """The kernel with the assertion on the check's line, else with its text."""
-    said = [one for one in code.assertions if check.is_said_by(one)]
-    there = [one for one in code.assertions if one.line == check.line]
-    both = [one for one in there if one in said]
-    found = both or (there if by_line else []) or said
-    return _Found(unit, code, found[0]) if found else None
+def _in_file(check: Check, library: Library) -> list[_Found]:
+    """The kernel in the file that the check names: by its name, its line there, its text."""
+    there = library.kernels_in(check.file) if check.file is not None else []
+    there = check.those_named(there) or there
+    return _asserting(there, library, lambda one: one.line == check.line, check.is_said_by)
+
+
+def _asserting(
+    defined: Sequence[_Defined],
+    library: Library,
+    *fits: Callable[[IndexAssertion], bool],
+) -> list[_Found]:
+    """Those of some kernels whose assertion fits, by the first way in which any does."""
+    codes = [(unit, code) for unit, one in defined if (code := library.code(one)) is not None]
+    for fit in fits:
+        asserted = [(unit, code, next(filter(fit, code.assertions), None)) for unit, code in codes]
+        if found := [_Found(unit, code, one) for unit, code, one in asserted if one is not None]:
+            return found
+    return []
+
+
+def _saying(check: Check, library: Library) -> list[_Defined]:
+    """The kernels with the check's text: the one that the log names, or with it on that line."""
+    said = library.kernels_saying(f'"{SAYS}{check.text}' + ('"' if check.upper else ""))
+    if named := check.those_named(said):
+        return named
+    # an embedded C++ kernel has the lines of its file
+    embedded = [one for one in said if one[1].file is None]
+    there = {one.code.name for one in _asserting(embedded, library, check.is_on_line_of)}
+    return [one for one in embedded if one[1].name in there] or said
 
 
 def _best(found: Sequence[_Found], library: Library) -> _Found:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from aoti_logscan.artifacts.expression import Expr, Load, Thread, from_cpp, is_pointer, parts
 from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode
@@ -71,51 +72,67 @@ class _Block:
             block = block.around
 
 
-def read_cpp(text: str, file: str | None) -> Iterator[KernelCode]:
+class Head(NamedTuple):
+    """The definition of a kernel, with the line that it begins on."""
+
+    name: str
+    parameters: tuple[str, ...]
+    first: int
+    text: str
+
+
+def cpp_heads(text: str) -> Iterator[Head]:
     """The kernels defined in a file of C++ code; lines count from its first."""
     heads = list(_HEAD.finditer(text))
     line, counted = 1, 0
     for at, head in enumerate(heads):
+        line, counted = line + text.count("\n", counted, head.start()), head.start()
         end = heads[at + 1].start() if at + 1 < len(heads) else len(text)
-        line, counted = line + text.count("\n", counted, head.end()), head.end()
+        closing = text.find("\n}", head.end(), end)
         if "{" in text[head.end() - 1 : head.end() + 80]:  # no mere declaration
-            reader = _Reader(text[head.end() : end].split("\n"), line)
-            yield reader.kernel(head, file)
+            of_kernel = text[head.start() : end if closing < 0 else closing + 2]
+            yield Head(head["name"], _parameters(head["parameters"]), line, of_kernel)
+
+
+def read_cpp(text: str, file: str | None, first: int = 1) -> KernelCode | None:
+    """The kernel whose head a text begins with, on a line of its file; None where it has none."""
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    line = first + text.count("\n", 0, head.end())
+    reader = _Reader(text[head.end() :].split("\n"), line)
+    return KernelCode(
+        name=head["name"],
+        language="cpp",
+        file=file,
+        parameters=_parameters(head["parameters"]),
+        assignments=reader.assignments,
+        assertions=tuple(reader.assertions),
+        accesses=tuple(reader.accesses),
+        text=text,
+    )
 
 
 class _Reader:
     """The lines of one kernel, taken in one after the other."""
 
     def __init__(self, lines: Sequence[str], first: int) -> None:
+        self.assertions: list[IndexAssertion] = []
+        self.accesses: list[tuple[int, Load]] = []
         self._assignments: list[tuple[Assignment, _Block]] = []
-        self._assertions: list[IndexAssertion] = []
-        self._accesses: list[tuple[int, Load]] = []
         self._block = _Block(None, None)
         self._guard: Expr | None = None
         self._target: str | None = None
-        self._ended = False
-        self._lines: list[str] = []
         for number, line in enumerate(lines, first):
-            self._lines.append(line)
             if len(line) <= _MAX_LINE:
                 self._read(number, line.strip())
                 self._braces(number, line)
-            if self._ended:
-                break
 
-    def kernel(self, head: re.Match[str], file: str | None) -> KernelCode:
-        """The kernel with this head, to its closing brace."""
-        return KernelCode(
-            name=head["name"],
-            language="cpp",
-            file=file,
-            parameters=_parameters(head["parameters"]),
-            assignments=tuple(
-                assignment._replace(until=block.last) for assignment, block in self._assignments
-            ),
-            assertions=tuple(self._assertions),
-            accesses=tuple(self._accesses),
-            text=head[0] + "\n".join(self._lines),
+    @property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The assignments, each with the last line on which it holds."""
+        return tuple(
+            assignment._replace(until=block.last) for assignment, block in self._assignments
         )
 
     def _read(self, number: int, line: str) -> None:
@@ -123,9 +140,7 @@ class _Reader:
             guards = (block.guard for block in self._block.outwards())
             reached = tuple(guard for guard in guards if guard is not None)
             condition = from_cpp(check["condition"])
-            self._assertions.append(
-                IndexAssertion(number, check["text"], condition, guards=reached)
-            )
+            self.assertions.append(IndexAssertion(number, check["text"], condition, guards=reached))
         elif loop := _LOOP.match(line):
             self._guard = from_cpp(loop["condition"])
             first = Thread(from_cpp(loop["first"]))
@@ -142,7 +157,7 @@ class _Reader:
         elif returned := _RETURN.match(line):
             self._return(number, from_cpp(returned["value"]), line)
         if _ACCESS.search(line):
-            self._accesses += ((number, load) for load in _loads(line))
+            self.accesses += ((number, load) for load in _loads(line))
 
     def _assign(self, number: int, target: str, value: Expr, text: str, block: _Block) -> None:
         if not is_pointer(target):
@@ -164,10 +179,9 @@ class _Reader:
             if char == "{":
                 self._block = _Block(self._block, self._guard)
                 self._block.target, self._guard, self._target = self._target, None, None
-            elif char == "}":
+            elif char == "}" and self._block.around is not None:
                 self._block.last = number
-                self._ended = self._block.around is None
-                self._block = self._block.around or self._block
+                self._block = self._block.around
 
 
 def _parameters(text: str) -> tuple[str, ...]:

@@ -11,29 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from aoti_logscan.artifacts.cpp_kernel import read_cpp
 from aoti_logscan.artifacts.dataflow import Use, uses
+from aoti_logscan.artifacts.definition import NAMELESS, Definition, definitions
 from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
-from aoti_logscan.artifacts.triton_kernel import read_triton, triton_parameters
 from aoti_logscan.artifacts.wrapper_body import Body, Input, read_body
-from aoti_logscan.artifacts.wrapper_code import (
-    CallLine,
-    Source,
-    Wrapper,
-    call_on,
-    cpp_sources,
-    source_stem,
-    triton_sources,
-)
+from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on, stem
 
 _Answer = TypeVar("_Answer")
 
-#: what the function of each kernel is called in the C++ files of a Python wrapper
-NAMELESS = "kernel"
-
-_BASENAME = re.compile(r"[^/\\]+$")
 #: namespaces of operators that come with torch
 _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
@@ -65,39 +52,16 @@ class Unit:
 
     @cached_property
     def body(self) -> Body:
-        """Calls, buffers, inputs and symbols."""
-        return read_body(self.wrapper.lines)
+        """Calls, buffers, inputs and symbols; a file of kernels has none."""
+        return read_body(() if self.name.endswith(".kernel.cpp") else self.wrapper.lines)
 
     @cached_property
-    def _text(self) -> str:
-        return "\n".join(self.wrapper.lines)
-
-    @cached_property
-    def triton(self) -> tuple[Source, ...]:
-        """The Triton sources in the file."""
-        return tuple(triton_sources(self.name, self._text)) if self.wrapper.kernels else ()
-
-    @cached_property
-    def cpp(self) -> tuple[KernelCode, ...]:
-        """The C++ kernels in the file, with the names that the wrapper calls them by."""
-        embedded = cpp_sources(self._text)
-        if not embedded:
-            return tuple(read_cpp(self._text, stem(self.name)))
-        return tuple(
-            code._replace(name=source.kernel if code.name == NAMELESS else code.name)
-            for source in embedded
-            for code in read_cpp(source.text, None)
-        )
-
-    @cached_property
-    def triton_by_name(self) -> dict[str, Source]:
-        """The Triton sources by the names that the wrapper calls them by."""
-        return {source.kernel: source for source in reversed(self.triton)}
-
-    @cached_property
-    def cpp_by_name(self) -> dict[str, KernelCode]:
-        """The C++ kernels by the names that the wrapper calls them by."""
-        return {code.name: code for code in reversed(self.cpp)}
+    def kernels(self) -> dict[str, Definition]:
+        """The kernels that are defined in the file, by the names that wrappers call them by."""
+        found: dict[str, Definition] = {}
+        for definition in definitions(self.wrapper):
+            found.setdefault(definition.name, definition)
+        return found
 
 
 class Library:
@@ -197,35 +161,40 @@ class Library:
             return []
         return [launch for launch in found if launch.unit is files[0]]
 
-    def kernels_in(self, file: str) -> Iterator[tuple[Unit, KernelCode]]:
+    def kernels_in(self, file: str) -> list[tuple[Unit, Definition]]:
         """The kernels that are compiled from the file of this name."""
-        for unit in self.units:
-            for source in unit.triton:
-                if source_stem(source.text) == stem(file):
-                    yield from self._triton(unit, source)
-            if stem(unit.name) == stem(file):
-                for code in unit.cpp:
-                    yield from self._named(unit, code)
-
-    def _named(self, unit: Unit, code: KernelCode) -> list[tuple[Unit, KernelCode]]:
-        """A C++ kernel by the name that a wrapper gives it, which embeds the same code."""
-        if code.name != NAMELESS:
-            return [(unit, code)]
-        named = [
-            (one, other._replace(file=code.file, assertions=code.assertions))
-            for one in self.units
-            for other in one.cpp
-            if other.name != NAMELESS and other.text == code.text
+        return [
+            named
+            for unit in self.units
+            for definition in unit.kernels.values()
+            if definition.file == stem(file)
+            for named in self._named(unit, definition)
         ]
-        return named or [(unit, code)]
 
-    def kernels_saying(self, text: str) -> Iterator[tuple[Unit, KernelCode]]:
-        """The kernels whose code holds a text, such as that of an assertion."""
-        for unit in self.units:
-            for source in unit.triton:
-                if text in source.text:
-                    yield from self._triton(unit, source)
-            yield from ((unit, code) for code in unit.cpp if text in code.text)
+    def _named(self, unit: Unit, definition: Definition) -> list[tuple[Unit, Definition]]:
+        """A C++ kernel by the name that a wrapper gives it, which embeds the same text."""
+        if definition.name != NAMELESS:
+            return [(unit, definition)]
+        named = [
+            (one, definition._replace(name=other.name))
+            for one in self.units
+            for other in one.kernels.values()
+            if other.name != NAMELESS and other.text == definition.text
+        ]
+        return named or [(unit, definition)]
+
+    def kernels_saying(self, text: str) -> list[tuple[Unit, Definition]]:
+        """The kernels whose code holds a text, such as that of an assertion.
+
+        A C++ kernel without a name of its own is told only where no wrapper names it.
+        """
+        found = [
+            (unit, definition)
+            for unit in self.units
+            for definition in unit.kernels.values()
+            if text in definition.text
+        ]
+        return [one for one in found if one[1].name != NAMELESS] or found
 
     def origin(self, launch: Launch) -> Origin:
         """The graph nodes, ATen operators and user's lines that a call comes from."""
@@ -233,20 +202,16 @@ class Library:
 
     def code_of(self, kernel: str, unit: Unit) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it, from files of the wrapper's folder."""
-        for one in self._beside(unit):
-            if source := one.triton_by_name.get(kernel):
-                return next((code for _, code in self._triton(one, source)), None)
-            if code := one.cpp_by_name.get(kernel):
-                return code
-        return None
+        definition = self._definition(kernel, unit)
+        return self.code(definition) if definition else None
+
+    def _definition(self, kernel: str, unit: Unit) -> Definition | None:
+        found = (one.kernels.get(kernel) for one in self._beside(unit))
+        return next((definition for definition in found if definition), None)
 
     def _parameters_of(self, kernel: str, unit: Unit) -> tuple[str, ...] | None:
-        for one in self._beside(unit):
-            if source := one.triton_by_name.get(kernel):
-                return triton_parameters(source.text)
-            if code := one.cpp_by_name.get(kernel):
-                return code.parameters
-        return None
+        definition = self._definition(kernel, unit)
+        return definition.parameters if definition else None
 
     def _beside(self, unit: Unit) -> Iterator[Unit]:
         """The unit and the others of its folder that define kernels."""
@@ -257,7 +222,7 @@ class Library:
     def _defining(self) -> dict[str, list[Unit]]:
         found: dict[str, list[Unit]] = {}
         for unit in self.units:
-            if unit.triton or unit.cpp:
+            if unit.kernels:
                 found.setdefault(unit.folder, []).append(unit)
         return found
 
@@ -266,17 +231,14 @@ class Library:
         found = (self.code_of(kernel, unit) for unit in self.units)
         return next((code for code in found if code is not None), None)
 
-    def _triton(self, unit: Unit, source: Source) -> Iterator[tuple[Unit, KernelCode]]:
-        code = self._codes.get(source)
-        if code is None:
-            code = read_triton(source.text, source_stem(source.text))
-            if code is None:
-                return
-            code = self._codes[source] = code._replace(name=source.kernel)
-        yield unit, code
+    def code(self, definition: Definition) -> KernelCode | None:
+        """A kernel's code; None where its text is broken."""
+        if definition not in self._codes:
+            self._codes[definition] = definition.code()
+        return self._codes[definition]
 
     @cached_property
-    def _codes(self) -> dict[Source, KernelCode]:
+    def _codes(self) -> dict[Definition, KernelCode | None]:
         return {}
 
     @cached_property
@@ -310,9 +272,3 @@ def _identity(unit: Unit) -> object:
     """What copies of one generated file share: the hash in its name; else it is its own."""
     name = stem(unit.name)
     return name if _HASHED.match(name) else unit
-
-
-def stem(file: str) -> str:
-    """`cabc` for `/tmp/x/cabc.wrapper.cpp` and `pkg.pt2!m/data/cabc.wrapper.cpp`."""
-    found = _BASENAME.search(file)
-    return found[0].split(".", 1)[0] if found else file
