@@ -173,6 +173,8 @@ def _all(nodes: tuple[ast.expr, ...], depth: int) -> tuple[Expr, ...]:
 
 
 def _joined(operator: str, sides: tuple[Expr, ...]) -> Expr:
+    if len(sides) > MAX_DEPTH:
+        return Opaque(sides)
     return reduce(lambda left, right: Apply(operator, (left, right)), sides)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, TypeVar
 
 from aoti_logscan.artifacts.dataflow import Use, uses
@@ -248,7 +248,7 @@ class Library:
     def launches_in(self, unit: Unit) -> list[Launch]:
         """All calls in a wrapper, in order."""
         if unit not in self._uses:
-            self._uses[unit] = uses(unit.body, lambda name: self._parameters_of(name, unit))
+            self._uses[unit] = uses(unit.body, cache(lambda name: self._parameters_of(name, unit)))
         return [Launch(unit, use) for use in self._uses[unit]]
 
     @property

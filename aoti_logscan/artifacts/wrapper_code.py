@@ -25,7 +25,7 @@ _CPP = re.compile(
 _DEF = re.compile(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
 #     inputs_info_[0].name = "arg0_1";
 _INPUT = re.compile(
-    r'^\s*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
+    r'^[ \t]*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
 )
 #     arg0_1, arg1_1 = args
 _PYTHON_INPUTS = re.compile(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
