@@ -479,13 +479,12 @@ def _stack(numbered: Iterator[tuple[int, str]]) -> Iterator[str]:
     """The stack in a guard: one entry for each `File` line, with the code below it."""
     entry: list[str] = []
     for _, inner in numbered:
-        ends = ')");' in inner
-        text = inner.split(')");')[0].rstrip()
+        text, ends, _ = inner.partition(')");')
         if text.lstrip().startswith("File ") and entry:
             yield "\n".join(entry)
             entry = []
-        if text.strip():
-            entry.append(text)
+        if text.strip(" ^~"):
+            entry.append(text.rstrip() if entry else text.strip())
         if ends:
             break
     if entry:
