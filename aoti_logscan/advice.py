@@ -1,4 +1,4 @@
-"""Which debugging flags were on, and which steps are worth taking next.
+"""Which debugging flags were on.
 
 A flag's state rests on evidence in the events; without any it is unknown. Flags of compile time are
 baked into a package: setting them for an existing one does nothing.
@@ -6,18 +6,24 @@ baked into a package: setting them for an existing one does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from aoti_logscan.artifacts.generated_with import GeneratedWith
 from aoti_logscan.events import (
+    BadValue,
     CppStack,
     Event,
     FlagSeen,
+    GeneratedCode,
     GpuError,
     InputCheck,
     LaunchMark,
     ModelInput,
     SavedTensor,
+    TraceArtifact,
 )
 from aoti_logscan.report import Flag
 from aoti_logscan.timeline import evidence_of
@@ -55,23 +61,45 @@ def _cpp_stacktraces(event: Event) -> State | None:
     return "on" if isinstance(event, CppStack) and event.form == "captured" else None
 
 
+def _asserted_nan(event: Event) -> State | None:
+    return "on" if isinstance(event, BadValue) and event.told_by == "check" else None
+
+
+def _traced_provenance(event: Event) -> State | None:
+    told = isinstance(event, TraceArtifact) and event.name.startswith("inductor_provenance")
+    return "on" if told else None
+
+
+# V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
+# [2023-11-05 10:11:12,345] torch._inductor.graph.__output_code: [DEBUG] Output code:
+_LOGGED = re.compile(r"\[__\w+\]|\.__\w+: \[DEBUG\]|: \[DEBUG\] ")
+
+
+def _logged_code(event: Event) -> State | None:
+    told = isinstance(event, GeneratedCode) and _LOGGED.search(event.place.text)
+    return "on" if told else None
+
+
+_CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
+_NAN_ASSERTS = "TORCHINDUCTOR_NAN_ASSERTS"
+_PROVENANCE = "INDUCTOR_PROVENANCE"
 _PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 _PRINTED = (LaunchMark, ModelInput, SavedTensor)
 
 _TABLE = (
-    _Row("AOTI_RUNTIME_CHECK_INPUTS", "run", (InputCheck,), _checked_inputs),
-    _Row("TORCHINDUCTOR_NAN_ASSERTS", "compile"),
+    _Row(_CHECKS, "run", (InputCheck,), _checked_inputs),
+    _Row(_NAN_ASSERTS, "compile", (BadValue,), _asserted_nan),
     _Row("PYTORCH_NO_CUDA_MEMORY_CACHING", "run"),
     _Row("CUDA_LAUNCH_BLOCKING", "run", (GpuError,), _blocking("cuda")),
     _Row("AMD_SERIALIZE_KERNEL", "run", (GpuError,), _blocking("hip")),
     _Row("HIP_LAUNCH_BLOCKING", "run"),
     _Row(_PRINTER, "compile", _PRINTED),
     _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile"),
-    _Row("TORCH_LOGS", "run"),
+    _Row("TORCH_LOGS", "run", (GeneratedCode,), _logged_code),
     _Row("TORCH_TRACE", "run"),
     _Row("TORCH_SHOW_CPP_STACKTRACES", "run", (CppStack,), _cpp_stacktraces),
     _Row("TORCH_SYMBOLIZE_MODE", "run"),
-    _Row("INDUCTOR_PROVENANCE", "compile"),
+    _Row(_PROVENANCE, "compile", (TraceArtifact,), _traced_provenance),
     _Row("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "compile"),
     _Row("PYTORCH_USE_CUDA_DSA", "run"),
 )
@@ -83,18 +111,27 @@ _ON_WHEN_SET = ("PYTORCH_NO_CUDA_MEMORY_CACHING",)
 _ON_WHEN_EMPTY = ("AOTI_RUNTIME_CHECK_INPUTS",)
 _ROWS: dict[type[Event], tuple[_Row, ...]] = {
     kind: tuple(row for row in _TABLE if kind in row.told_by)
-    for kind in (CppStack, GpuError, InputCheck, *_PRINTED)
+    for kind in (BadValue, CppStack, GeneratedCode, GpuError, InputCheck, TraceArtifact, *_PRINTED)
 }
+_NO_CODE = GeneratedWith()
+_NO_RECORDS: Mapping[str, int] = MappingProxyType({})
 _BLOCKING_FLAGS = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
 
 
-def flags(events: Iterable[Event], *, marks_are_compiled_in: bool = False) -> tuple[Flag, ...]:
+def flags(
+    events: Iterable[Event],
+    code: GeneratedWith = _NO_CODE,
+    records: Mapping[str, int] = _NO_RECORDS,
+) -> tuple[Flag, ...]:
     """Every flag of the table with its state; what was set in plain sight counts most.
 
-    `marks_are_compiled_in` says that generated code at hand prints launch marks.
+    Then comes what events tell, then the generated code at hand, which flags of compile time are
+    baked into, then the kinds of `records` that were read.
     """
     set_by_hand: dict[str, Flag] = {}
-    effects = {row.name: row.takes_effect for row in _TABLE}
+    effects: dict[str, Effect] = {row.name: row.takes_effect for row in _TABLE}
+    if code.checks == "compile":
+        effects[_CHECKS] = "compile"
     inferred: dict[str, Flag] = {}
     for event in events:
         if isinstance(event, FlagSeen) and event.name in effects:
@@ -102,16 +139,31 @@ def flags(events: Iterable[Event], *, marks_are_compiled_in: bool = False) -> tu
             set_by_hand.setdefault(event.name, flag)
         for row in _ROWS.get(type(event), ()):
             if row.name not in inferred and (told := row.tells(event)):
-                inferred[row.name] = _flag(row.name, row.takes_effect, told, event)
-    if marks_are_compiled_in:
-        printer = Flag(name=_PRINTER, state="on", takes_effect=effects[_PRINTER])
-        inferred.setdefault(_PRINTER, printer)
+                inferred[row.name] = _flag(row.name, effects[row.name], told, event)
+    shown = {**_recorded(records), **_compiled_in(code)}
     return tuple(
         set_by_hand.get(row.name)
         or inferred.get(row.name)
-        or Flag(name=row.name, state="unknown", takes_effect=row.takes_effect)
+        or Flag(name=row.name, state=shown.get(row.name, "unknown"), takes_effect=effects[row.name])
         for row in _TABLE
     )
+
+
+def _compiled_in(code: GeneratedWith) -> dict[str, State]:
+    """Flags of compile time that the generated code shows."""
+    found = {
+        _CHECKS: code.checked,
+        _PRINTER: code.printer,
+        _NAN_ASSERTS: code.nan_asserts,
+        _PROVENANCE: code.provenance,
+        "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": code.profile,
+    }
+    return {name: "on" if on else "off" for name, on in found.items() if on is not None}
+
+
+def _recorded(records: Mapping[str, int]) -> dict[str, State]:
+    """Flags whose own output was read: a trace."""
+    return {"TORCH_TRACE": "on"} if records.get("torch_trace") else {}
 
 
 def _set_to(event: FlagSeen) -> State:

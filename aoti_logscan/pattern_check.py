@@ -186,6 +186,8 @@ def _word_flaws(
         for name in (*step.get("when", ()), *([step["unless"]] if "unless" in step else ())):
             yield from _unknown(f"next[{at}]", name, facts)
     for key, text in texts:
+        if text.count("[[") != text.count("]]"):
+            yield key, "'[[' without ']]'", "an optional part stands in [[ ]]; write a [ once"
         for name in placeholders(text):
             yield from _unknown(key, name, (*facts, *_ALWAYS_KNOWN))
 

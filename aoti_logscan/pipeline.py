@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from aoti_logscan import __version__, advice
-from aoti_logscan.artifacts.library import Library
+from aoti_logscan.artifacts.library import Library, stems_in
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.provenance import (
     Provenance,
@@ -26,30 +26,37 @@ from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
 from aoti_logscan.errors import UnreadablePathError
-from aoti_logscan.events import Compile, Event, GeneratedCode, TorchVersion, TraceArtifact
+from aoti_logscan.events import (
+    Compile,
+    CppStack,
+    Event,
+    GeneratedCode,
+    PythonException,
+    TorchVersion,
+    TraceArtifact,
+    TraceString,
+)
 from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_reports
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
 from aoti_logscan.lineage import Check, lineage
+from aoti_logscan.next_steps import Scene, next_steps, open_question
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.parsers.raw_line import RawLines
-from aoti_logscan.pattern import Next, folder_of_patterns
+from aoti_logscan.pattern import folder_of_patterns
 from aoti_logscan.report import (
     SCHEMA_VERSION,
     BufferUse,
     CompileRecord,
-    Finding,
-    Flag,
     KernelReport,
     LaunchReport,
     Lineage,
-    NextStep,
     Problem,
     Report,
     SourceReport,
     Tool,
 )
-from aoti_logscan.router import Routed, Router, fill
+from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
 from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, SavedFile, Source, Unread, find
@@ -125,7 +132,8 @@ def _evidence(
     if rank is not None:
         around = [one for one in around if one.rank is None or one.rank == rank]
     events = [one.event for one in around]
-    library = Library([*_packages(readings), *_logged_code(events)], _logged_provenance(events))
+    packages = [*_packages(readings), *_logged_code(events)]
+    library = Library(packages, _logged_provenance(events), stems_in(_said(events)))
     return Evidence(
         readings, tuple(around), tuple(as_marks(around, tensors.values, library)), library
     )
@@ -226,6 +234,15 @@ def _logged_provenance(events: Iterable[Event]) -> Provenance:
     return Provenance.merged(found)
 
 
+def _said(events: Iterable[Event]) -> Iterator[str]:
+    """Texts in which a log may name a generated file of its run; code only names itself."""
+    for event in events:
+        if not isinstance(event, GeneratedCode | TraceArtifact | TraceString):
+            yield event.place.text
+            if isinstance(event, CppStack | PythonException):
+                yield from (frame.file for frame in event.frames if frame.file)
+
+
 def _nothing_opened(readings: Sequence[Reading]) -> str:
     if not readings:
         return "nothing to read: what was named holds no files"
@@ -282,33 +299,47 @@ def _troubled(what: str) -> Scanned:
 
 def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     library, events = evidence.library, evidence.events
-    states = advice.flags(events, marks_are_compiled_in=library.prints_marks)
+    states = advice.flags(events, library.generated_with, _records(evidence.readings))
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
     router = Router(in_use.patterns.values(), library, blocking)
     routed = router.route(around)
+    kernel = last_kernel(
+        evidence.situations,
+        routed,
+        library,
+        blocking=blocking,
+        inferred=advice.blocking_is_inferred(states, events),
+    )
+    followed = _lineage(routed, library)
+    code = library.generated_with
+    scene = Scene(routed.verdict, routed.advisers, states, kernel, followed, events, code)
+    steps = next_steps(scene)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed),
-        verdict=routed.verdict,
+        verdict=open_question(routed.verdict, steps),
         findings=routed.findings[:MAX_FINDINGS],
-        last_kernel=last_kernel(
-            evidence.situations,
-            routed,
-            library,
-            blocking=blocking,
-            inferred=advice.blocking_is_inferred(states, events),
-        ),
-        lineage=_lineage(routed, library),
+        last_kernel=kernel,
+        lineage=followed,
         flags=states,
-        next_steps=_next_steps(routed, states),
+        next_steps=steps,
         compiles=tuple(_compiles(evidence.situations)),
         sources=(
             *_sources(evidence.readings, len(routed.findings) - MAX_FINDINGS),
             *_pattern_problems(in_use, router.overruns()),
         ),
     )
+
+
+def _records(readings: Iterable[Reading]) -> dict[str, int]:
+    """How many records of each kind were read."""
+    found: dict[str, int] = {}
+    for reading in readings:
+        for kind, count in reading.scanned.records.items():
+            found[kind] = found.get(kind, 0) + count
+    return found
 
 
 #: classes whose failed check can be followed back to the inputs
@@ -345,32 +376,6 @@ def _signature(routed: Routed) -> str | None:
 
 
 _STABLE_FACTS = ("kernel", "index", "property", "dim", "runtime", "stage", "condition", "function")
-
-
-def _next_steps(routed: Routed, states: Sequence[Flag]) -> tuple[NextStep, ...]:
-    """The steps that fit the facts and set no flag that is on, each once."""
-    on = {flag.name for flag in states if flag.state == "on"}
-    steps = {
-        step.title: _step(step, finding)
-        for pattern, finding in routed.advisers
-        for step in pattern.next
-        if step.flag not in on and _fits(step, finding)
-    }
-    return tuple(steps.values())
-
-
-def _fits(step: Next, finding: Finding) -> bool:
-    wanted = all(finding.facts.get(name) == value for name, value in step.when.items())
-    return wanted and (step.unless is None or finding.facts.get(step.unless) is None)
-
-
-def _step(step: Next, finding: Finding) -> NextStep:
-    return NextStep(
-        title=fill(step.title, finding.facts),
-        command=fill(step.command, finding.facts) if step.command else None,
-        takes_effect="compile" if step.takes_effect == "compile" else "run",
-        why=fill(step.why, finding.facts),
-    )
 
 
 def _compiles(around: Iterable[Situation]) -> Iterator[CompileRecord]:

@@ -42,7 +42,10 @@ _DEPTH = 2
 #: bytes that tell a file's kind
 _HEAD = 4096
 
-_CODE_SUFFIXES = (".py", ".cpp", ".pt2")
+_CODE_SUFFIXES = (
+    *(".py", ".cpp", ".pt2", "_metadata.json", "kernel_information.json"),
+    *("inductor_provenance_tracking_node_mappings.json", ".wrapper.json"),
+)
 _PACKAGE_MEMBER = re.compile(
     r"(?:^|/)(?:archive_format|data/aotinductor/.*|[^/]+\.wrapper\.(?:cpp|so))$"
 )

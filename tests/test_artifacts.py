@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aoti_logscan.artifacts import package
-from aoti_logscan.artifacts.library import Library
+from aoti_logscan.artifacts.library import Library, stems_in
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.wrapper_code import (
     CallLine,
@@ -20,7 +21,7 @@ from aoti_logscan.artifacts.wrapper_code import (
     read_wrapper,
     source_stem,
 )
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, Run
 
 TWINS = next(FIXTURES.glob("lineage-twin-kernels-told-by-file-name/input/*.cpp"))
 TWIN = read_wrapper(TWINS.name, TWINS.read_text(encoding="utf-8"))
@@ -405,3 +406,58 @@ def test_wrappers_of_one_name_that_disagree_give_no_call() -> None:
     one = Wrapper("a/x.wrapper.cpp", ("cpp_fused_0(buf0);",), {}, ())
     other = Wrapper("b/x.wrapper.cpp", ("cpp_fused_9(buf0);",), {}, ())
     assert Library([_package("a", None, one, other)]).call_on("x.wrapper.cpp", 1) is None
+
+
+# unpacked packages, several packages, operators of the proxy executor
+
+TOWER = FIXTURES / "op-second-of-two-mm-with-provenance" / "input"
+CRASH = FIXTURES / "crash-gdb-backtrace-custom-op" / "input"
+
+
+def _unpacked(package: Path, into: Path) -> Path:
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(into)
+    return into
+
+
+def test_unpacked_package_tells_as_much_as_the_archive(tmp_path: Path, run: Run) -> None:
+    log = str(TOWER / "run.log")
+    packed = json.loads(run("-f", "json", log, str(TOWER / "tower.pt2")).stdout)["last_kernel"]
+    folder = _unpacked(TOWER / "tower.pt2", tmp_path)
+    unpacked = json.loads(run("-f", "json", log, str(folder)).stdout)["last_kernel"]
+    assert unpacked["user_stack"] == packed["user_stack"] != []
+    assert unpacked["producers"] == packed["producers"] != []
+
+
+def test_metadata_of_an_unpacked_package_gives_its_device() -> None:
+    found = read_artifact("m/a.wrapper_metadata.json", b'{"AOTI_DEVICE_KEY": "cuda"}')
+    assert found.device == "cuda"
+
+
+def test_package_without_generated_code_says_so() -> None:
+    assert "no generated code" in read_artifact("a.pt2", _zip({"m/a.so": b"\x7fELF"})).problems[0]
+
+
+def test_operator_of_the_proxy_executor_is_named_by_the_packages_nodes() -> None:
+    package = read_artifact("crash3.pt2", (CRASH / "crash3.pt2").read_bytes())
+    assert list(package.extern_ops.values()) == [("mylib.boom",)]
+    library = Library([package])
+    assert library.custom_ops == ("mylib.boom",)
+    [launch] = library.launches_of("aoti_torch_proxy_executor_call_function")
+    assert library.origin(launch).aten_ops == ("mylib.boom",)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"nodes": 3}', b'{"nodes": [3, {}]}'])
+def test_broken_extern_nodes_name_nothing(data: bytes) -> None:
+    library = Library([read_artifact("a.wrapper.json", data)])
+    assert library.custom_ops == ()
+
+
+def test_of_several_packages_with_one_kernel_the_one_that_the_log_names_is_meant() -> None:
+    text = "    call_triton_poi_fused_0(arg0_1, buf0, 1L);\n"
+    stems = ("c" + "a" * 51, "c" + "b" * 51)
+    packages = [_package(name, None, read_wrapper(f"{name}.wrapper.cpp", text)) for name in stems]
+    assert Library(packages).launches_of("triton_poi_fused_0") == []
+    named = stems_in([f"frame #3: run_impl (0x7f in /tmp/x/{stems[1]}.wrapper.so)"])
+    [launch] = Library(packages, named_in_logs=named).launches_of("triton_poi_fused_0")
+    assert launch.unit.name.startswith(stems[1])

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from aoti_logscan.pattern import CLASS_FACTS
 from tests.conftest import FIXTURES, Run
 from tests.judge import judge
 
@@ -40,8 +41,17 @@ def test_fixture_says_where_it_comes_from(folder: Path) -> None:
     assert {"torch", "device", "shortened"} <= origin.keys()
 
 
+def _expected() -> list[dict[str, Any]]:
+    return [_case(folder)["expect"] for folder in CASES]
+
+
+@pytest.mark.parametrize("name", CLASS_FACTS)
+def test_every_class_has_a_fixture(name: str) -> None:
+    assert name in [expect["class"] for expect in _expected()]
+
+
 def test_every_class_of_the_first_four_has_several_fixtures() -> None:
-    expected = [_case(folder)["expect"]["class"] for folder in CASES]
+    expected = [expect["class"] for expect in _expected()]
     for name in (
         "device-mismatch",
         "input-mismatch",
@@ -49,3 +59,11 @@ def test_every_class_of_the_first_four_has_several_fixtures() -> None:
         "illegal-memory-access",
     ):
         assert expected.count(name) >= 4
+
+
+def test_every_role_has_fixtures() -> None:
+    expected = _expected()
+    assert sum(bool(expect.get("consequences")) for expect in expected) >= 4
+    assert sum(bool(expect.get("harmless")) for expect in expected) >= 4
+    assert sum(expect.get("causes", 0) == 1 for expect in expected) >= 4
+    assert any(expect["class"] == "none" and expect.get("causes") == 0 for expect in expected)

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pipeline",),
     ("render", "bundle"),
     ("catalogue",),
-    ("last_kernel", "pattern_check"),
+    ("last_kernel", "pattern_check", "next_steps"),
     ("router", "advice"),
     ("kernel_origin", "saved_marks"),
     ("launches", "rule", "lineage"),

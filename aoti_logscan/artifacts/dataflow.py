@@ -8,7 +8,14 @@ from typing import NamedTuple
 
 from aoti_logscan.artifacts.expression import is_pointer
 from aoti_logscan.artifacts.kernel_code import KernelCode, is_written
-from aoti_logscan.artifacts.wrapper_body import Alias, Body, KernelCall, tensor_of
+from aoti_logscan.artifacts.wrapper_body import (
+    PROXY_CALL,
+    Alias,
+    Body,
+    KernelCall,
+    proxied,
+    tensor_of,
+)
 
 ParametersOf = Callable[[str], Sequence[str] | None]
 
@@ -117,7 +124,8 @@ def arguments_by_parameter(call: KernelCall, code: KernelCode | None) -> dict[st
 
 def _operands(call: KernelCall, parameters: Sequence[str], storages: _Storages) -> list[Operand]:
     found: list[Operand] = []
-    for at, argument in enumerate(call.arguments):
+    given = proxied(call.arguments) if call.kernel == PROXY_CALL else call.arguments
+    for at, argument in enumerate(given):
         name = (tensor_of(argument) or "").removesuffix("_handle")
         if not name or not storages.is_tensor(name):
             continue

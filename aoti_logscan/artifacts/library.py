@@ -13,10 +13,11 @@ from typing import NamedTuple, TypeVar
 
 from aoti_logscan.artifacts.dataflow import Use, uses
 from aoti_logscan.artifacts.definition import NAMELESS, Definition, definitions
+from aoti_logscan.artifacts.generated_with import GeneratedWith, generated_with
 from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
-from aoti_logscan.artifacts.wrapper_body import Body, Input, read_body
+from aoti_logscan.artifacts.wrapper_body import PROXY_CALL, Body, Input, read_body
 from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on, stem
 
 _Answer = TypeVar("_Answer")
@@ -26,6 +27,7 @@ _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
     | {"_c10d_functional", "c10d_functional", "symm_mem", "higher_order", "rngprims", "fsdp", ""}
 )
+_POSITION = re.compile(r"\d{1,9}$")
 # cabc....py: `c` and 51 base-32 digits
 _HASHED = re.compile(r"^c[a-z2-7]{51}$")
 
@@ -65,9 +67,19 @@ class Unit:
 
 
 class Library:
-    """The packages and loose sources that were found beside the logs."""
+    """The packages and loose sources that were found beside the logs.
 
-    def __init__(self, packages: Sequence[Package], provenance: Provenance | None = None) -> None:
+    `named_in_logs` are stems of generated files that the logs name: where several packages have a
+    kernel of one name, the one that the logs name is meant.
+    """
+
+    def __init__(
+        self,
+        packages: Sequence[Package],
+        provenance: Provenance | None = None,
+        named_in_logs: frozenset[str] = frozenset(),
+    ) -> None:
+        self._named_in_logs = named_in_logs
         self._packages = tuple(packages)
         self._wrappers = tuple(wrapper for package in packages for wrapper in package.wrappers)
         self._provenance = Provenance.merged(
@@ -120,7 +132,13 @@ class Library:
     @cached_property
     def custom_ops(self) -> tuple[str, ...]:
         """Operators in the wrappers that are no part of torch, as their comments name them."""
-        named = (op for unit in self.units for call in unit.body.calls for op in call.ops)
+        named = [op for unit in self.units for call in unit.body.calls for op in call.ops]
+        named += [
+            op
+            for package in self._packages
+            for operators in package.extern_ops.values()
+            for op in operators
+        ]
         return tuple(dict.fromkeys(op for op in named if op.partition(".")[0] not in _TORCH_OPS))
 
     def call_on(self, file: str, line: int) -> tuple[Wrapper, CallLine] | None:
@@ -156,6 +174,8 @@ class Library:
             for launch in self.launches_in(one)
             if launch.use.call.kernel == kernel
         ]
+        in_logs = [launch for launch in found if stem(launch.unit.name) in self._named_in_logs]
+        found = in_logs or found
         files = list(dict.fromkeys(launch.unit for launch in found))
         if len({_identity(file) for file in files}) > 1:
             return []
@@ -198,7 +218,21 @@ class Library:
 
     def origin(self, launch: Launch) -> Origin:
         """The graph nodes, ATen operators and user's lines that a call comes from."""
-        return origin_of(launch.use.call, self._provenance)
+        found = origin_of(launch.use.call, self._provenance)
+        operator = self._proxied(launch)
+        return found._replace(aten_ops=(operator,)) if operator else found
+
+    def _proxied(self, launch: Launch) -> str | None:
+        """The operator that a call of the proxy executor runs, by its number in the package."""
+        call = launch.use.call
+        if call.kernel != PROXY_CALL or len(call.arguments) < 2:
+            return None
+        number = call.arguments[1]
+        for package in self._packages:
+            for file, operators in package.extern_ops.items():
+                if stem(file) == stem(launch.unit.name) and _POSITION.match(number):
+                    return (*operators, "")[min(int(number), len(operators))] or None
+        return None
 
     def code_of(self, kernel: str, unit: Unit) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it, from files of the wrapper's folder."""
@@ -251,10 +285,10 @@ class Library:
             self._uses[unit] = uses(unit.body, cache(lambda name: self._parameters_of(name, unit)))
         return [Launch(unit, use) for use in self._uses[unit]]
 
-    @property
-    def prints_marks(self) -> bool:
-        """Whether the intermediate value printer was compiled into the generated code."""
-        return any("before_launch" in line for wrapper in self._wrappers for line in wrapper.lines)
+    @cached_property
+    def generated_with(self) -> GeneratedWith:
+        """Which debugging flags of compile time stand in the wrappers."""
+        return generated_with(self._wrappers)
 
     @property
     def device(self) -> str | None:
@@ -266,6 +300,15 @@ def _only(answers: Iterable[_Answer]) -> _Answer | None:
     """The answer, if there is exactly one."""
     found = list(answers)
     return found[0] if len(found) == 1 else None
+
+
+# cabc....: `c` and 51 base-32 digits, in a path
+_STEM_IN_TEXT = re.compile(r"(?<![a-z0-9])c[a-z2-7]{51}(?![a-z0-9])")
+
+
+def stems_in(texts: Iterable[str]) -> frozenset[str]:
+    """The stems of generated files that some texts name."""
+    return frozenset(name for text in texts for name in _STEM_IN_TEXT.findall(text))
 
 
 def _identity(unit: Unit) -> object:

@@ -11,12 +11,18 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
-from aoti_logscan.artifacts.provenance import Provenance, read_kernel_information
+from aoti_logscan.artifacts.provenance import (
+    Provenance,
+    read_extern_nodes,
+    read_kernel_information,
+    read_node_mappings,
+)
 from aoti_logscan.artifacts.wrapper_code import Wrapper, read_wrapper
 
 #: bytes of one entry and of all entries that are read, and entries looked at
@@ -27,6 +33,8 @@ MAX_ENTRIES = 10_000
 _SOURCES = (".wrapper.cpp", ".kernel.cpp", ".cpp", ".py")
 _METADATA = "_metadata.json"
 _PROVENANCE = "kernel_information.json"
+_NODE_MAPPINGS = "inductor_provenance_tracking_node_mappings.json"
+_EXTERN_NODES = ".wrapper.json"
 _WRAPPER_METADATA = ".wrapper_metadata.json"
 _BROKEN = (
     OSError,
@@ -43,6 +51,7 @@ class Package(NamedTuple):
     """What a package or a loose file of generated code holds.
 
     `device` is the metadata's device key (`cpu`, `cuda`), None where there is no metadata.
+    `extern_ops` are the operators that a proxy executor calls, by the name of the file of nodes.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Package(NamedTuple):
     wrappers: tuple[Wrapper, ...]
     problems: tuple[str, ...]
     provenance: Provenance = Provenance()
+    extern_ops: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def read_artifact(name: str, data: bytes) -> Package:
@@ -59,36 +69,65 @@ def read_artifact(name: str, data: bytes) -> Package:
         return _read_zip(name, data)
     if name.endswith(".pt2"):
         return Package(name, None, None, (), ("not a zip archive, so no package",))
-    return Package(name, None, None, (read_wrapper(name, _text(data)),), ())
+    found = _Contents()
+    found.take(name, name, data)
+    return found.package(name)
 
 
 def _read_zip(name: str, data: bytes) -> Package:
-    wrappers: list[Wrapper] = []
-    metadata: dict[str, str] = {}
-    problems: list[str] = []
-    told: list[Provenance] = []
+    found = _Contents()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry, content in _entries(archive, problems):
-                if entry.endswith(_PROVENANCE):
-                    told.append(_provenance(entry, content, problems))
-                elif entry.endswith(_METADATA):
-                    found = _metadata(entry, content, problems)
-                    # the loader goes by the wrapper's metadata, not by the kernels'
-                    loaded_by = entry.endswith(_WRAPPER_METADATA)
-                    metadata = {**metadata, **found} if loaded_by else {**found, **metadata}
-                else:
-                    wrappers.append(read_wrapper(f"{name}!{entry}", _text(content)))
+            for entry, content in _entries(archive, found.problems):
+                found.take(entry, f"{name}!{entry}", content)
     except _BROKEN as error:
-        problems.append(f"a broken package: {error}")
-    return Package(
-        name,
-        metadata.get("AOTI_DEVICE_KEY") or None,
-        metadata.get("AOTI_COMPUTE_CAPABILITY") or None,
-        tuple(wrappers),
-        tuple(problems),
-        Provenance.merged(told),
-    )
+        found.problems.append(f"a broken package: {error}")
+    if not found.problems and not found.wrappers:
+        found.problems.append("no generated code in it: kernels and inputs cannot be named")
+    return found.package(name)
+
+
+class _Contents:
+    """What the files of a package tell, one by one."""
+
+    def __init__(self) -> None:
+        self.wrappers: list[Wrapper] = []
+        self.problems: list[str] = []
+        self._metadata: dict[str, str] = {}
+        self._told: list[Provenance] = []
+        self._extern: dict[str, tuple[str, ...]] = {}
+
+    def take(self, entry: str, shown: str, content: bytes) -> None:
+        """Read one file; `shown` is the name it is known by."""
+        try:
+            if entry.endswith(_METADATA):
+                found = msgspec.json.decode(content, type=dict[str, str])
+                # the loader goes by the wrapper's metadata, not by the kernels'
+                loaded_by = entry.endswith(_WRAPPER_METADATA)
+                old = self._metadata
+                self._metadata = {**old, **found} if loaded_by else {**found, **old}
+            elif entry.endswith(_EXTERN_NODES):
+                self._extern[shown] = read_extern_nodes(content)
+            elif entry.endswith(_PROVENANCE):
+                self._told.append(read_kernel_information(content))
+            elif entry.endswith(_NODE_MAPPINGS):
+                self._told.append(read_node_mappings(content))
+            else:
+                self.wrappers.append(read_wrapper(shown, _text(content)))
+        except (ValueError, RecursionError) as error:
+            self.problems.append(f"{entry}: {error}")
+
+    def package(self, name: str) -> Package:
+        """All of it."""
+        return Package(
+            name,
+            self._metadata.get("AOTI_DEVICE_KEY") or None,
+            self._metadata.get("AOTI_COMPUTE_CAPABILITY") or None,
+            tuple(self.wrappers),
+            tuple(self.problems),
+            Provenance.merged(self._told),
+            self._extern,
+        )
 
 
 def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -97,7 +136,7 @@ def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[st
     if len(entries) > MAX_ENTRIES:
         problems.append(f"{len(entries) - MAX_ENTRIES} of {len(entries)} entries were not read")
     for entry in entries[:MAX_ENTRIES]:
-        if not entry.filename.endswith((*_SOURCES, _METADATA, _PROVENANCE)):
+        if not entry.filename.endswith((*_SOURCES, _METADATA, _PROVENANCE, _EXTERN_NODES)):
             continue
         limit = min(MAX_ENTRY, left)
         try:
@@ -110,22 +149,6 @@ def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[st
             problems.append(f"{entry.filename}: more than {limit} bytes; the rest was not read")
         left = max(0, left - len(content))
         yield entry.filename, content[:limit]
-
-
-def _metadata(entry: str, content: bytes, problems: list[str]) -> dict[str, str]:
-    try:
-        return msgspec.json.decode(content, type=dict[str, str])
-    except (msgspec.DecodeError, RecursionError) as error:
-        problems.append(f"{entry}: {error}")
-        return {}
-
-
-def _provenance(entry: str, content: bytes, problems: list[str]) -> Provenance:
-    try:
-        return read_kernel_information(content)
-    except ValueError as error:
-        problems.append(f"{entry}: {error}")
-        return Provenance()
 
 
 def _text(data: bytes) -> str:

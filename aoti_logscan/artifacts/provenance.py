@@ -92,6 +92,20 @@ def read_node_mappings(data: bytes | str) -> Provenance:
     )
 
 
+def read_extern_nodes(data: bytes | str) -> tuple[str, ...]:
+    """The `.wrapper.json` of a package: the operators that the proxy executor calls, by number.
+
+    As `mylib.boom`; raises `ValueError` for anything else.
+    """
+    nodes = _decoded(data).get("nodes")
+    targets = []
+    for node in nodes if isinstance(nodes, list) else ():
+        inner = node.get("node") if isinstance(node, dict) else None
+        target = inner.get("target") if isinstance(inner, dict) else None
+        targets.append(target.replace("::", ".") if isinstance(target, str) else "")
+    return tuple(targets)
+
+
 # # File: /home/dev/lookups.py:150 in scatter, code: filled = torch.ops.aten.index_put(...)
 _FILE = re.compile(
     r"\s*# File: (?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}) in (?P<function>[^\n,]{1,300})"

@@ -111,6 +111,8 @@ _ARRAY = re.compile(r"void\* (?P<array>kernel_args_\w*)\[\] = \{(?P<members>[^}]
 _VARIABLE = re.compile(
     r"(?:CUdeviceptr|int64_t|int32_t|auto|int|float|double) (?P<name>var_\d+) = (?P<value>.+);$"
 )
+#: the call of an operator that the proxy executor runs
+PROXY_CALL = "aoti_torch_proxy_executor_call_function"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: functions of the runtime that launch nothing
 _NO_KERNEL = re.compile(
@@ -314,9 +316,8 @@ class _Reader:
             return self._with_comment(number, called, line, values, ())
         arguments = tuple(split_arguments(found["rest"]))
         target = _listed(found["target"] or "")
-        if called == "aoti_torch_proxy_executor_call_function":
-            arguments = tuple(_handles(arguments))
-            target = tuple(name for name in arguments if name in self._outputs)
+        if called == PROXY_CALL:
+            target = tuple(name for name in proxied(arguments) if name in self._outputs)
         return self._with_comment(number, called, line, arguments, target)
 
     def _with_comment(
@@ -527,7 +528,7 @@ def _argument(text: str) -> Iterator[str]:
         yield text.strip()
 
 
-def _handles(arguments: Sequence[str]) -> Iterator[str]:
+def proxied(arguments: Sequence[str]) -> Iterator[str]:
     """The tensors that a call through the proxy executor is given, its results among them."""
     _, _, members = (arguments[-1] if arguments else "").partition("{")
     yield from (member.strip() for member in members.partition("}")[0].split(",") if member.strip())

@@ -1,0 +1,319 @@
+"""What to do next: the remedy of a decided failure, else the next rung of the ladder.
+
+The ladder: check the inputs; make launches blocking; mark every launch; print one kernel's
+arguments; print those of the kernel that made its input. A flag that was on is never advised again,
+and a command is written for the runtime and the package at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from aoti_logscan.advice import FLAG_NAMES
+from aoti_logscan.artifacts.generated_with import GeneratedWith
+from aoti_logscan.events import (
+    Event,
+    GpuError,
+    Harmless,
+    LaunchMark,
+    ProcessDeath,
+    PythonException,
+)
+from aoti_logscan.pattern import Next, Pattern
+from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
+from aoti_logscan.router import fill
+
+#: steps that are offered at most
+MAX_STEPS = 5
+
+PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
+FILTER = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT"
+_BLOCKING = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
+
+#: failures whose text says what is wrong, so that their remedy comes first
+_REMEDIED = frozenset(
+    {
+        "device-mismatch",
+        "input-mismatch",
+        "constants-mismatch",
+        "package-load-failure",
+        "missing-custom-op",
+        "no-kernel-image",
+        "size-stride-assert",
+        "nan-or-inf",
+    }
+)
+#: failures of a kernel that the report does not name by itself
+_OF_SOME_KERNEL = frozenset(
+    {
+        "illegal-memory-access",
+        "misaligned-address",
+        "gpu-launch-failure",
+        "device-assert",
+        "aten-index-out-of-bounds",
+        "host-crash",
+        "undecided",
+    }
+)
+#: failures that a value or a size among the kernel's arguments explains
+_OF_VALUES = _OF_SOME_KERNEL | {"triton-index-out-of-bounds", "cpu-index-out-of-bounds"}
+# CUDA_LAUNCH_BLOCKING=1 in a command
+_SETTING = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]+)=(?P<value>\S*)(?:\s|$)")
+# triton_poi_fused_add_0   cpp_fused_mul_1   aoti_torch_cuda_mm_out   extern_kernels.mm
+_PRINTED_KERNEL = re.compile(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
+
+#: files of torch that stand in the traceback of a compiled function, not of a package
+_RUNS_COMPILED = ("torch/_dynamo/eval_frame.py", "torch/_inductor/output_code.py")
+
+Runtime = Literal["cuda", "hip", "xpu"]
+#: how launches are made blocking, by the runtime
+_MADE_BLOCKING: dict[Runtime, str] = {
+    "cuda": "CUDA_LAUNCH_BLOCKING=1",
+    "hip": "AMD_SERIALIZE_KERNEL=3",
+    "xpu": "UR_L0_SERIALIZE=2",
+}
+
+
+class Scene(NamedTuple):
+    """All that steps depend on; `advisers` are patterns whose own steps help, with findings."""
+
+    verdict: Verdict
+    advisers: Sequence[tuple[Pattern, Finding]]
+    flags: Sequence[Flag]
+    kernel: Kernel | None
+    lineage: Lineage | None
+    events: Sequence[Event]
+    code: GeneratedWith
+
+    @property
+    def on(self) -> frozenset[str]:
+        """Names of the flags that were on."""
+        return frozenset(flag.name for flag in self.flags if flag.state == "on")
+
+    @property
+    def is_jit(self) -> bool:
+        """Whether torch.compile ran the code: then nothing of AOTI has an effect."""
+        files = [
+            frame.file.replace("\\", "/")
+            for event in self.events
+            if isinstance(event, PythonException)
+            for frame in event.frames
+            if frame.file
+        ]
+        return any(file.endswith(_RUNS_COMPILED) for file in files)
+
+    @property
+    def runtime(self) -> Runtime | None:
+        """The runtime that an error names."""
+        told = (event.runtime for event in self.events if isinstance(event, GpuError))
+        return next(told, None)
+
+
+def next_steps(scene: Scene) -> tuple[NextStep, ...]:
+    """The steps that are worth taking, most useful first, each once."""
+    found: dict[str, NextStep] = {}
+    for offer in _OFFERS:
+        for step in offer(scene):
+            adapted = _adapted(step, scene)
+            if adapted is not None:
+                found.setdefault(adapted.command or adapted.title, adapted)
+    return tuple(found.values())[:MAX_STEPS]
+
+
+def _remedy(scene: Scene) -> Iterator[NextStep]:
+    """What mends a failure that is understood."""
+    if scene.lineage is not None and scene.lineage.fixes:
+        yield _step(scene.lineage.fixes[0], None, "run", scene.lineage.cause or "")
+    elif scene.verdict.failure_class in _REMEDIED and scene.verdict.certainty == "sure":
+        for _, finding in scene.advisers[:1]:
+            if finding.fixes:
+                yield _step(finding.fixes[0], None, "run", finding.summary)
+
+
+def _own_steps(scene: Scene) -> Iterator[NextStep]:
+    """The steps of the patterns that found the failure, as far as they fit its facts."""
+    for pattern, finding in scene.advisers:
+        for step in pattern.next:
+            if step.flag not in scene.on and _fits(step, finding.facts):
+                command = fill(step.command, finding.facts) if step.command else None
+                effect: Literal["compile", "run"] = (
+                    "compile" if step.takes_effect == "compile" else "run"
+                )
+                why = fill(step.why, finding.facts)
+                yield _step(fill(step.title, finding.facts), command, effect, why)
+
+
+def _fits(step: Next, facts: Mapping[str, Any]) -> bool:
+    wanted = all(facts.get(name) == value for name, value in step.when.items())
+    return wanted and (step.unless is None or facts.get(step.unless) is None)
+
+
+def _keep_marks(scene: Scene) -> Iterator[NextStep]:
+    """Where marks are compiled in and a process died, those on a piped stdout may be lost."""
+    died = any(isinstance(event, ProcessDeath) for event in scene.events)
+    is_open = scene.kernel is not None and scene.kernel.open is True
+    is_told = scene.kernel is not None and scene.kernel.found_by != "printer"
+    if PRINTER in scene.on and died and not is_open and not is_told:
+        yield _step(
+            "Run it again on a terminal of its own: no mark is lost when the process dies",
+            "aoti-logscan run -- python SCRIPT.py",
+            "run",
+            "a pipe buffers stdout and loses its end; `stdbuf -oL python SCRIPT.py` helps too",
+        )
+
+
+def _mark_launches(scene: Scene) -> Iterator[NextStep]:
+    """Where no kernel is known well, a mark for every launch tells the last one."""
+    if scene.verdict.failure_class not in _OF_SOME_KERNEL or PRINTER in scene.on:
+        return
+    if scene.kernel is not None and scene.kernel.certainty != "possible":
+        return
+    if not _is_of_a_model(scene):
+        return
+    yield _step(
+        "Mark every launch, and run it on a terminal of its own so that no mark is lost",
+        f"{PRINTER}=3 python COMPILE_SCRIPT.py; "
+        f"{_made_blocking(scene)}aoti-logscan run -- python SCRIPT.py",
+        "compile",
+        "the last mark without an answer is the kernel that was running",
+    )
+
+
+def _is_of_a_model(scene: Scene) -> bool:
+    """Whether generated code had a part in it: an error of a GPU or a crash may have none."""
+    named = {flag.name for flag in scene.flags if flag.state != "unknown"}
+    return (
+        scene.code.wrappers > 0
+        or scene.kernel is not None
+        or bool(named & {PRINTER, "AOTI_RUNTIME_CHECK_INPUTS"})
+        or scene.verdict.failure_class in ("illegal-memory-access", "misaligned-address")
+        or scene.verdict.failure_class in ("gpu-launch-failure", "host-crash")
+    )
+
+
+def _made_blocking(scene: Scene) -> str:
+    """What goes before a command so that launches block; nothing where no GPU is in play."""
+    if scene.runtime is None and scene.verdict.failure_class in ("host-crash", "undecided"):
+        return ""
+    return f"{_MADE_BLOCKING[scene.runtime or 'cuda']} "
+
+
+def _print_arguments(scene: Scene) -> Iterator[NextStep]:
+    """A named kernel: its arguments; where those were printed, what made its inputs."""
+    kernel = scene.kernel
+    if kernel is None or kernel.certainty == "possible" or not _PRINTED_KERNEL.match(kernel.name):
+        return
+    if kernel.open is False:
+        return  # it came back: what failed is something else
+    if scene.verdict.failure_class not in _OF_VALUES:
+        return
+    producers = tuple(dict.fromkeys(one.kernel for one in kernel.producers if one.kernel))
+    marks = [event.level for event in scene.events if isinstance(event, LaunchMark)]
+    if not marks and PRINTER in scene.on:
+        return  # it was on: what it printed is lost or elsewhere
+    if all(level == 3 for level in marks):
+        yield _printing((kernel.name,), "Print this kernel's arguments", "they show a bad input")
+    elif producers:
+        title = "Look at the kernels that made its inputs"
+        yield _printing(producers, title, "the first bad value among their outputs is the cause")
+
+
+def _printing(kernels: Sequence[str], title: str, why: str) -> NextStep:
+    command = f"{PRINTER}=2 {FILTER}={','.join(kernels)} python COMPILE_SCRIPT.py"
+    return _step(title, command, "compile", why)
+
+
+def _modern(scene: Scene) -> Iterator[NextStep]:
+    """The current interface, where a deprecated one was used."""
+    if any(isinstance(event, Harmless) and event.form == "deprecated" for event in scene.events):
+        yield _step(
+            "Use the current interface: aoti_compile_and_package and aoti_load_package",
+            "python -c 'import torch; torch._inductor.aoti_compile_and_package("
+            'torch.export.export(MODEL, ARGS), package_path="MODEL.pt2")\'',
+            "compile",
+            "torch._export.aot_compile and aot_load are deprecated, and keep less in the package",
+        )
+
+
+def _decide(scene: Scene) -> Iterator[NextStep]:
+    """Where nothing decides: the one run that would tell more, and which question it answers."""
+    if scene.verdict.failure_class != "undecided":
+        return
+    if scene.runtime is not None:
+        yield _step(
+            "Make launches blocking, so that the report comes from the call at fault",
+            f"{_MADE_BLOCKING[scene.runtime]} python SCRIPT.py 2>&1 | tee run.log",
+            "run",
+            "which kernel or call failed, since the GPU's report may come late",
+        )
+        return
+    yield _step(
+        "Run it again with the checks and C++ stacks on, and keep all that it prints",
+        "AOTI_RUNTIME_CHECK_INPUTS=1 TORCH_SHOW_CPP_STACKTRACES=1 python -X faulthandler SCRIPT.py "
+        "2>&1 | tee run.log; aoti-logscan run.log",
+        "run",
+        "which input, operator or frame failed first, and with what",
+    )
+
+
+def open_question(verdict: Verdict, steps: Sequence[NextStep]) -> Verdict:
+    """An undecided verdict with what is open in it, as the first step would answer."""
+    first = next((step for step in steps if step.why), None)
+    if verdict.failure_class != "undecided" or first is None:
+        return verdict
+    summary = f"{verdict.summary}. Open is: {first.why}"
+    return msgspec.structs.replace(verdict, summary=summary)
+
+
+#: in the order of their worth
+_OFFERS = (
+    _remedy,
+    _own_steps,
+    _decide,
+    _keep_marks,
+    _mark_launches,
+    _print_arguments,
+    _modern,
+)
+
+
+def _step(
+    title: str, command: str | None, takes_effect: Literal["compile", "run"], why: str
+) -> NextStep:
+    return NextStep(title=title, command=command, takes_effect=takes_effect, why=why)
+
+
+def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
+    """The step without flags that were on, for the runtime at hand; None where nothing is left."""
+    if step.command is None:
+        return step
+    command = _for_runtime(step.command, scene.runtime)
+    settings = [match["name"] for match in _SETTING.finditer(command)]
+    own = [name for name in settings if name in FLAG_NAMES]
+    left = [name for name in own if name not in scene.on or name in (PRINTER, FILTER)]
+    if scene.is_jit:
+        left = [name for name in left if name != "AOTI_RUNTIME_CHECK_INPUTS"]
+    if own and not left:
+        return None
+    command = _SETTING.sub(
+        lambda match: "" if match["name"] in own and match["name"] not in left else match[0],
+        command,
+    )
+    step = msgspec.structs.replace(step, command=command)
+    if "AOTI_RUNTIME_CHECK_INPUTS" in left and scene.code.checks == "compile":
+        return msgspec.structs.replace(
+            step,
+            takes_effect="compile",
+            command=f"AOTI_RUNTIME_CHECK_INPUTS=1 python COMPILE_SCRIPT.py; {command}",
+        )
+    return step
+
+
+def _for_runtime(command: str, runtime: Runtime | None) -> str:
+    if runtime is None or runtime == "cuda":
+        return command
+    return command.replace(_MADE_BLOCKING["cuda"], _MADE_BLOCKING[runtime])

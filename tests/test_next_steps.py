@@ -1,0 +1,164 @@
+"""What is offered next: remedies first, then the rung of the ladder, never a flag that was on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aoti_logscan.advice import FLAG_NAMES
+from aoti_logscan.next_steps import FILTER, MAX_STEPS, PRINTER
+from tests.conftest import FIXTURES, Diagnose, Run
+
+HELP = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace"
+    " below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+)
+ILLEGAL = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+MISALIGNED = "RuntimeError: CUDA error: misaligned address\n"
+OPERATOR = (
+    "Error: aoti_torch_cpu_mm_out(buf1, buf0, w) API call failed at /t/c5.wrapper.cpp, line 9\n"
+    'Traceback (most recent call last):\n  File "/srv/x.py", line 3, in <module>\n    out = f(x)\n'
+    "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x16 and 17x8)\n"
+)
+CRASH = "run.sh: line 7:   977 Segmentation fault      (core dumped) python serve.py\n"
+ASSERTION = (
+    "/tmp/x/cabc.py:37: unknown: block: [0,0,0], thread: [0,0,0] Assertion "
+    "`index out of bounds: 0 <= tmp4 < ks0` failed.\n"
+)
+NAN = "RuntimeError: At least one NaN in arg2_1\n"
+MARK = "[ before_launch: triton_poi_fused_add_0 ]\n"
+LOGS = (ILLEGAL, ILLEGAL + HELP, MISALIGNED, OPERATOR, CRASH, ASSERTION, NAN, MARK + ILLEGAL)
+
+
+def _commands(report: dict[str, Any]) -> list[str]:
+    return [step["command"] or "" for step in report["next_steps"]]
+
+
+@pytest.mark.parametrize("flag", FLAG_NAMES)
+@pytest.mark.parametrize("log", LOGS)
+def test_flag_that_was_on_is_not_advised_again(log: str, flag: str, diagnose: Diagnose) -> None:
+    commands = _commands(diagnose(f"$ {flag}=1 python serve.py\n{log}"))
+    if flag == PRINTER:  # marks of names may be followed by values, which is another value of it
+        assert not any(f"{PRINTER}=3" in command for command in commands)
+    elif flag != FILTER:
+        assert not any(f"{flag}=" in command for command in commands)
+
+
+def test_steps_are_few_and_each_is_another(diagnose: Diagnose) -> None:
+    for log in LOGS:
+        steps = diagnose(log)["next_steps"]
+        assert 1 <= len(steps) <= MAX_STEPS, log
+        told = [(step["title"], step["command"]) for step in steps]
+        assert len(set(told)) == len(told)
+        assert all(step["why"] for step in steps)
+
+
+def test_launches_are_made_blocking_by_the_flag_of_the_runtime(diagnose: Diagnose) -> None:
+    hip = ILLEGAL.replace("CUDA error", "HIP error")
+    assert "AMD_SERIALIZE_KERNEL=3" in " ".join(_commands(diagnose(hip)))
+    assert "CUDA_LAUNCH_BLOCKING" not in " ".join(_commands(diagnose(hip)))
+
+
+def test_kernel_that_is_not_known_gets_a_mark_for_every_launch(diagnose: Diagnose) -> None:
+    [marked] = [one for one in _commands(diagnose(ILLEGAL)) if f"{PRINTER}=3" in one]
+    assert "aoti-logscan run" in marked
+
+
+def test_kernel_that_was_marked_is_printed_next(diagnose: Diagnose) -> None:
+    blocking = f"$ CUDA_LAUNCH_BLOCKING=1 python serve.py\n{MARK}{ILLEGAL}"
+    commands = _commands(diagnose(blocking))
+    assert any(f"{PRINTER}=2 {FILTER}=triton_poi_fused_add_0 " in one for one in commands)
+
+
+def test_kernel_that_came_back_is_not_printed(diagnose: Diagnose) -> None:
+    log = f"{MARK}{MARK.replace('before', 'after')}{CRASH}"
+    assert not any(f"{PRINTER}=2" in command for command in _commands(diagnose(log)))
+
+
+def test_printed_kernel_leads_to_those_that_made_its_inputs(run: Run, tmp_path: Path) -> None:
+    tower = FIXTURES / "op-second-of-two-mm-with-provenance" / "input" / "tower.pt2"
+    kernel = "cpp_fused__log_softmax_1"
+    block = (
+        f"[  before_launch - {kernel} - buf2  ]:\nNumber of elements: 2\nDtype: float32\n"
+        "Mean value: 1.5\nMin value: 1\nMax value: 2\nDevice: cpu\nSize: [1, 2]\nStride: [2, 1]\n"
+        "Layout: Strided\nIs contiguous: 1\nRequires grad: 0\n\n"
+    )
+    log = tmp_path / "run.log"
+    log.write_text(block + CRASH)
+    report = json.loads(run("-f", "json", str(log), str(tower)).stdout)
+    [made] = [command for command in _commands(report) if FILTER in command]
+    assert f"{FILTER}=aoti_torch_cpu_mm_out " in made
+
+
+def test_marks_that_a_pipe_may_have_lost_are_kept_by_run(diagnose: Diagnose) -> None:
+    printed = f"{MARK}{MARK.replace('before', 'after')}{CRASH}"
+    assert "aoti-logscan run -- python SCRIPT.py" in _commands(diagnose(printed))
+    is_open = f"{MARK}{CRASH}"
+    assert "aoti-logscan run -- python SCRIPT.py" not in _commands(diagnose(is_open))
+
+
+def test_remedy_of_a_decided_failure_comes_before_more_debugging(diagnose: Diagnose) -> None:
+    text = "Error: input_handles[0]: unmatched dim value at 1, expected: 16, but got: 17\n"
+    report = diagnose(text)
+    first = report["next_steps"][0]
+    assert (first["command"], first["title"]) == (None, report["findings"][0]["fixes"][0])
+
+
+def test_code_that_torch_compile_ran_is_not_told_to_check_inputs(diagnose: Diagnose) -> None:
+    log = (
+        "Traceback (most recent call last):\n"
+        '  File "/v/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py", line 5, in wrap\n'
+        "    return fn(*args)\n"
+        "RuntimeError: kernel, /tmp/torchinductor_u/aa/cabc.main.cpp:26, index out of bounds: "
+        "0 <= tmp7 < 10L\n"
+    )
+    assert not any("AOTI_RUNTIME_CHECK_INPUTS" in command for command in _commands(diagnose(log)))
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_checks_of_an_older_package_take_effect_when_it_is_compiled(
+    checked: bool, run: Run, tmp_path: Path
+) -> None:
+    check = 'ss << "input_handles[0]: unmatched dtype, "\n' if checked else ""
+    wrapper = f"void AOTInductorModel::run_impl(\n{check}    cpp_fused_0(buf0);\n"
+    (tmp_path / "c5.wrapper.cpp").write_text(wrapper)
+    (tmp_path / "run.log").write_text(OPERATOR)
+    report = json.loads(run("-f", "json", str(tmp_path)).stdout)
+    [flag] = [one for one in report["flags"] if one["name"] == "AOTI_RUNTIME_CHECK_INPUTS"]
+    assert (flag["takes_effect"], flag["state"]) == ("compile", "on" if checked else "off")
+    steps = [step for step in report["next_steps"] if "CHECK_INPUTS" in (step["command"] or "")]
+    assert [step["takes_effect"] for step in steps] == ([] if checked else ["compile"])
+    assert all("COMPILE_SCRIPT.py" in step["command"] for step in steps)
+
+
+def test_deprecated_interface_is_followed_by_the_current_one(diagnose: Diagnose) -> None:
+    warning = (
+        "W1130 06:54:11.818000 29384 torch/_export/__init__.py:74] torch._export.aot_compile()/"
+        "torch._export.aot_load() is being deprecated, please switch to directly calling "
+        "torch._inductor.aoti_compile_and_package(torch.export.export())/"
+        "torch._inductor.aoti_load_package() instead.\n"
+    )
+    assert any("aoti_compile_and_package" in one for one in _commands(diagnose(warning + CRASH)))
+
+
+@pytest.mark.parametrize(
+    ("log", "setting"),
+    [
+        ("RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n",
+         "UR_L0_SERIALIZE=2"),
+        ('Traceback (most recent call last):\n  File "/x.py", line 3, in <module>\n    f(x)\n'
+         "torch._C._LinAlgError: linalg.inv: The diagonal element 1 is zero\n",
+         "AOTI_RUNTIME_CHECK_INPUTS=1"),
+    ],
+)  # fmt: skip
+def test_undecided_says_what_is_open_and_what_would_decide_it(
+    log: str, setting: str, diagnose: Diagnose
+) -> None:
+    report = diagnose(log)
+    assert report["verdict"]["class"] == "undecided"
+    first = report["next_steps"][0]
+    assert setting in first["command"]
+    assert report["verdict"]["summary"].endswith(f"Open is: {first['why']}")
