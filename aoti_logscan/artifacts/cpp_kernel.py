@@ -18,7 +18,7 @@ from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, Kerne
 
 # extern "C"  void  cpp_fused_add_0(const int64_t* in_ptr0,
 _HEAD = re.compile(
-    r'^(?:extern "C"\s++)?(?:\w++[ \t]++){0,3}?void\s++(?P<name>\w++)'
+    r'^extern "C"\s++(?:\w++[ \t]++){0,3}?void\s++(?P<name>\w++)'
     r"\((?P<parameters>[^()]*+)\)\s*+\{?+[ \t]*+$",
     re.MULTILINE,
 )

@@ -97,8 +97,10 @@ class _Evaluation:
 
     def _origin(self, condition: Expr) -> Expr:
         """What a condition is, behind the names that it has."""
-        while isinstance(condition, Ref):
+        seen: set[Expr] = set()
+        while isinstance(condition, Ref) and condition not in seen:
             self._budget.spend()
+            seen.add(condition)
             found = self._resolve(condition)
             if found is None or isinstance(found, int):
                 break

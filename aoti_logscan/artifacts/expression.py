@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from functools import reduce
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 #: characters of an expression that are read, and how deep one may be nested
 MAX_TEXT = 4_000
@@ -91,14 +92,24 @@ def refs(expression: Expr) -> Iterator[str]:
     return (part.name for part in parts(expression) if isinstance(part, Ref))
 
 
+def parsed(text: str, mode: Literal["eval", "exec"]) -> ast.AST | None:
+    """Python's tree of a text, without its warnings; None where it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text, mode=mode)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
 def from_python(text: str) -> Expr:
     """The expression of a Python text; `Opaque` where it cannot be read."""
     if len(text) > MAX_TEXT:
         return _NOTHING
-    try:
-        return simplified(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Opaque(tuple(Ref(name) for name in re.findall(r"\b[A-Za-z_]\w*+", text)))
+    tree = parsed(text.strip(), "eval")
+    if isinstance(tree, ast.Expression):
+        return simplified(tree.body)
+    return Opaque(tuple(Ref(name) for name in re.findall(r"\b[A-Za-z_]\w*+", text)))
 
 
 _BINARY = {

@@ -133,8 +133,8 @@ class IndexSlice:
                 todo.append(self._value(one))
             elif not isinstance(one, Load):
                 todo += operands(one)
-        lines = {found[name].text: found[name] for name in reversed(found)}
-        return tuple(sorted(lines.values(), key=lambda assignment: assignment.line))
+        lines = {assignment.line: assignment for assignment in found.values()}
+        return tuple(lines[line] for line in sorted(lines))
 
     @cached_property
     def copies(self) -> tuple[str, ...]:

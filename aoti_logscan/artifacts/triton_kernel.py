@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from aoti_logscan.artifacts.expression import Expr, Load, Thread, simplified
+from aoti_logscan.artifacts.expression import Expr, Load, Thread, parsed, simplified
 from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode, Loops
 
 #: what an index assertion says first
@@ -25,9 +25,8 @@ def read_triton(source: str, file: str | None) -> KernelCode | None:
     """The kernel in a text whose first line is line 1 of its file; None where there is none."""
     if len(source) > MAX_KERNEL:
         return None
-    try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = parsed(source, "exec")
+    if not isinstance(module, ast.Module):
         return None
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     if not functions:

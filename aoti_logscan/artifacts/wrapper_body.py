@@ -113,7 +113,7 @@ _VARIABLE = re.compile(
 )
 #: the call of an operator that the proxy executor runs
 PROXY_CALL = "aoti_torch_proxy_executor_call_function"
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"\b[A-Za-z_]\w*+")
 #: functions of the runtime that launch nothing
 _NO_KERNEL = re.compile(
     r"^(?:aoti_torch_(?:cpu|cuda|xpu)_(?:get_|set_|guard)\w*|triton_helpers|cpp_prefix)"
