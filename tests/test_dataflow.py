@@ -1,4 +1,4 @@
-"""Who made what a call reads: through reuse, views, tuples, operators, kernels that are not known."""
+"""Who made what a call reads: through reuse, views, tuples, operators and unknown kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def test_operands_have_parameters_and_roles() -> None:
 
 
 def test_producer_is_the_last_writer() -> None:
-    text = "cpp_fused_a_0(arg0_1, buf0)\ncpp_fused_b_1(buf0, arg1_1)\nextern_kernels.mm(buf0, arg1_1, out=buf1)\n"
+    text = (
+        "cpp_fused_a_0(arg0_1, buf0)\ncpp_fused_b_1(buf0, arg1_1)\n"
+        "extern_kernels.mm(buf0, arg1_1, out=buf1)\n"
+    )
     _, second, third = _uses(text)
     assert _read(second) == {"buf0": "cpp_fused_a_0", "arg1_1": None}
     assert _read(third) == {"buf0": "cpp_fused_b_1", "arg1_1": None}
@@ -60,7 +63,8 @@ def test_reused_and_viewed_buffers_keep_their_producers() -> None:
 def test_a_new_buffer_of_an_old_name_has_nothing_of_it() -> None:
     text = (
         "cpp_fused_a_0(arg0_1, buf0)\nbuf1 = buf0; del buf0  # reuse\n"
-        "buf1 = empty_strided_cpu((4, ), (1, ), torch.float32)\nextern_kernels.mm(buf1, arg0_1, out=buf2)\n"
+        "buf1 = empty_strided_cpu((4, ), (1, ), torch.float32)\n"
+        "extern_kernels.mm(buf1, arg0_1, out=buf2)\n"
     )
     assert _read(_uses(text)[-1]) == {"buf1": None, "arg0_1": None}
 
@@ -125,14 +129,16 @@ def test_handles_made_for_one_call_are_told_as_their_tensors() -> None:
     text = (
         "cpp_fused_a_0(arg0_1, buf0)\n"
         "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(buf0, &tmp_buf0_0));\n"
-        "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf1, RAIIAtenTensorHandle(tmp_buf0_0), arg0_1));\n"
+        "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out("
+        "buf1, RAIIAtenTensorHandle(tmp_buf0_0), arg0_1));\n"
     )
     assert _read(_uses(text)[-1]) == {"buf0": "cpp_fused_a_0", "arg0_1": None}
 
 
 def test_results_behind_an_ampersand_are_written() -> None:
     text = (
-        "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(arg0_1, 3L, &buf1_handle, &buf2_handle));\n"
+        "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk("
+        "arg0_1, 3L, &buf1_handle, &buf2_handle));\n"
         "cpp_fused_a_0(buf2, buf3)\n"
     )
     first, second = _uses(text)
