@@ -18,6 +18,7 @@ from aoti_logscan.artifacts.library import Library
 from aoti_logscan.events import (
     CppStack,
     DeviceAssert,
+    ErrorText,
     Frame,
     GpuError,
     IndexCheck,
@@ -200,19 +201,19 @@ def _by_stack_frame(scene: _Scene) -> Iterator[Kernel]:
 
 
 def _in_stack(stack: CppStack, library: Library) -> tuple[str, Call | None] | None:
-    """The kernel function on the stack, else the call on the wrapper's line that it names."""
+    """The kernel on the stack, and the call on the wrapper's line that the stack names."""
     frames = stack.frames
     if stack.raised_from:
         frames = (Frame(stack.raised_from, stack.file, stack.line), *frames)
-    for frame in frames:
-        if match := _KERNEL_FUNCTION.match(frame.function or ""):
-            return match["name"], None
+    matches = (_KERNEL_FUNCTION.match(frame.function or "") for frame in frames)
+    function = next((match["name"] for match in matches if match), None)
     for frame in frames:
         if frame.file and frame.line and _WRAPPER_FILE.search(frame.file):
             found = library.call_on(frame.file, frame.line)
             if found:
-                return found[1].kernel, Call(frame.file, frame.line, found[1].text)
-    return None
+                call = Call(frame.file, frame.line, found[1].text)
+                return function or found[1].kernel, call
+    return (function, None) if function else None
 
 
 def _by_index_check(scene: _Scene) -> Iterator[Kernel]:
@@ -238,6 +239,19 @@ def _by_api_call(scene: _Scene) -> Iterator[Kernel]:
                 why = "this call inside the model returned the error"
                 yield _kernel(situation, event.function, "sure", "api-call", why, call)
             return
+
+
+def _by_shim_frame(scene: _Scene) -> Iterator[Kernel]:
+    """A shim call of the model on the stack of the failure, whose own line is not in the log."""
+    for situation in scene.situations:
+        event = situation.event
+        if isinstance(event, PythonException | ErrorText) and situation.shim is None:
+            name = situation.shim_function
+            if name is not None:
+                why = "the stack of the failure goes through this call of the model"
+                certainty: Certainty = "possible" if scene.asynchronous else "sure"
+                yield _kernel(situation, name, certainty, "stack-frame", why)
+                return
 
 
 def _by_traceback(scene: _Scene) -> Iterator[Kernel]:
@@ -313,6 +327,7 @@ _FINDERS: tuple[Callable[[_Scene], Iterator[Kernel]], ...] = (
     _by_stack_frame,
     _by_index_check,
     _by_api_call,
+    _by_shim_frame,
     _by_traceback,
     _by_printer,
 )

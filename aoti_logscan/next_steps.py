@@ -63,6 +63,8 @@ _OF_SOME_KERNEL = frozenset(
 _OF_VALUES = _OF_SOME_KERNEL | {"triton-index-out-of-bounds", "cpu-index-out-of-bounds"}
 # CUDA_LAUNCH_BLOCKING=1 in a command
 _SETTING = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]+)=(?P<value>\S*)(?:\s|$)")
+# a run of the program that does nothing else
+_PLAIN_RUN = re.compile(r"^(?:python|\./PROGRAM)\b")
 # triton_poi_fused_add_0   cpp_fused_mul_1   aoti_torch_cuda_mm_out   extern_kernels.mm
 _PRINTED_KERNEL = re.compile(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
 
@@ -297,12 +299,12 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
     left = [name for name in own if name not in scene.on or name in (PRINTER, FILTER)]
     if scene.is_jit:
         left = [name for name in left if name != "AOTI_RUNTIME_CHECK_INPUTS"]
-    if own and not left:
-        return None
     command = _SETTING.sub(
         lambda match: "" if match["name"] in own and match["name"] not in left else match[0],
         command,
     )
+    if own and not left and _PLAIN_RUN.match(command):
+        return None
     step = msgspec.structs.replace(step, command=command)
     if "AOTI_RUNTIME_CHECK_INPUTS" in left and scene.code.checks == "compile":
         return msgspec.structs.replace(

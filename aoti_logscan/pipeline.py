@@ -227,10 +227,11 @@ _TRACED_PROVENANCE = {
 def _logged_provenance(events: Iterable[Event]) -> Provenance:
     """What the traces tell of where kernels come from; an artifact cut short tells nothing."""
     found = []
-    for event in events:
-        if isinstance(event, TraceArtifact) and event.name in _TRACED_PROVENANCE:
+    artifacts = ((one.name, one.text) for one in events if isinstance(one, TraceArtifact))
+    for name, text in dict.fromkeys(artifacts):
+        if name in _TRACED_PROVENANCE:
             with contextlib.suppress(ValueError):
-                found.append(_TRACED_PROVENANCE[event.name](event.text))
+                found.append(_TRACED_PROVENANCE[name](text))
     return Provenance.merged(found)
 
 

@@ -55,6 +55,10 @@ _RUNS = re.compile(
 # SubprocException: An exception occurred in a subprocess:
 _IN_SUBPROCESS = re.compile(r"An exception occurred in a subprocess:")
 
+# aoti_torch_cpu_mm_out    aoti_torch_proxy_executor_call_function
+_SHIM_CALL = re.compile(r"^aoti_torch_(?:(?:cpu|cuda|xpu|mps)_\w+|proxy_executor_call_function)$")
+_MODEL_RUN = re.compile(r"AOTInductorModel::run_impl|AOTInductorModelContainer::run")
+
 Stage = Literal["load", "constants", "run"]
 
 
@@ -128,6 +132,17 @@ class Situation:
         """The shim call whose failure was told with the event."""
         return self._around.shim(self.event)
 
+    @property
+    def shim_function(self) -> str | None:
+        """The shim call that failed: by its own line, else by the stack of the model's run."""
+        if self.shim is not None:
+            return self.shim.function
+        frames = self.stack.frames if self.stack else ()
+        names = [frame.function or "" for frame in frames]
+        if not any(_MODEL_RUN.search(name) for name in names):
+            return None
+        return next((name for name in names if _SHIM_CALL.match(name)), None)
+
     def capability(self, side: Literal["here", "package"]) -> str | None:
         """The compute capability that the loader warned of, on one side."""
         warning = self._around.capability
@@ -171,7 +186,7 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
     ),
     "last_source_line": lambda situation: _last_source_line(situation.traceback),
     "model_line": lambda situation: _model_line(situation.traceback),
-    "shim_function": lambda situation: situation.shim.function if situation.shim else None,
+    "shim_function": lambda situation: situation.shim_function,
     "raised_from": lambda situation: situation.stack.raised_from if situation.stack else None,
     "raised_file": lambda situation: situation.stack.file if situation.stack else None,
     "raised_line": lambda situation: situation.stack.line if situation.stack else None,
