@@ -7,13 +7,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from aoti_logscan.artifacts.evaluation import ways
-from aoti_logscan.artifacts.expression import Apply, Expr, Ref, from_cpp, is_pointer, refs
-from aoti_logscan.artifacts.kernel_code import IndexSlice, KernelCode
+from aoti_logscan.artifacts.evaluation import Budget, Resolve, TooLongError, ways
+from aoti_logscan.artifacts.expression import Expr, Ref, refs
+from aoti_logscan.artifacts.kernel_code import IndexSlice
 
 #: sizes that are varied together, and answers that are given
 MAX_SYMBOLS = 3
 MAX_ANSWERS = 4
+#: steps of evaluation in all, and symbols that are looked through
+_MAX_STEPS = 200_000
+_MAX_NAMES = 1_000
+#: the first size that 32 bits, which kernels compute indices with, do not hold
+_TOO_LARGE = 1 << 31
 _SMALL = (0, 1, 2, 3)
 # xnumel  r0_numel  rnumel
 _NUMEL = re.compile(r"^(?:[xyz]|r\d*_?)numel$")
@@ -22,59 +27,81 @@ _NUMEL = re.compile(r"^(?:[xyz]|r\d*_?)numel$")
 class Sizes(NamedTuple):
     """What a kernel is given: expressions over the wrapper's symbols by parameter.
 
-    `limits` are further values worth a try for a symbol, such as the bounds that are checked.
+    `value_of` gives what the wrapper sets a symbol to, None where it is a size itself. `limits` are
+    further values worth a try for a symbol, such as the bounds that are checked.
     """
 
     arguments: Mapping[str, Expr]
+    value_of: Callable[[str], Expr | None]
     limits: Callable[[str], Iterable[int]]
 
+    def roots(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The sizes that parameters or symbols are made of; a name itself where nothing is set."""
+        found: dict[str, None] = {}
+        seen: set[str] = set()
+        todo = list(names)
+        while todo and len(seen) < _MAX_NAMES:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            value = self._meaning(name)
+            if value is None or value == Ref(name):
+                found[name] = None
+            else:
+                todo += refs(value)
+        return tuple(found)
 
-def sizes_of(
-    arguments: Mapping[str, str],
-    expand: Callable[[str], str],
-    limits: Callable[[str], Iterable[int]],
-) -> Sizes:
-    """Sizes from a call's arguments as written; `expand` gives what a symbol is set to."""
-    read = {}
-    for parameter, argument in arguments.items():
-        if not is_pointer(parameter):
-            read[parameter] = _expanded(from_cpp(argument), expand)
-    return Sizes(read, limits)
+    def _meaning(self, name: str) -> Expr | None:
+        value = self.arguments.get(name)
+        return self.value_of(name) if value is None else value
+
+    def resolver(self, code: IndexSlice, given: Mapping[str, int]) -> Resolve:
+        """What names in a kernel mean where some sizes and numbers of elements are given."""
+
+        def resolve(ref: Ref) -> Expr | int | None:
+            if ref.name in given:
+                return given[ref.name]
+            value = code.value_of(ref.name)
+            return self._meaning(ref.name) if value is None else value
+
+        return resolve
 
 
-def failing(
-    kernel: KernelCode, code: IndexSlice, wanted: Iterable[str], sizes: Sizes
-) -> tuple[dict[str, int], ...]:
+def failing(code: IndexSlice, wanted: Iterable[str], sizes: Sizes) -> tuple[dict[str, int], ...]:
     """Values of the symbols behind the parameters `wanted`, smallest first, with the index.
 
     As few symbols as prove a failure are given values. Nothing where more symbols are in play than
     are varied, or where no tried value fails.
     """
-    symbols = list(dict.fromkeys(_symbols(wanted, sizes)))
+    symbols = sorted(sizes.roots(wanted))
     if len(symbols) > MAX_SYMBOLS:
         return ()
+    budget = Budget(_MAX_STEPS)
     for count in range(1, len(symbols) + 1):
-        found = [
-            answer
-            for chosen in itertools.combinations(symbols, count)
-            for answer in _failing_for(chosen, kernel, code, sizes)
-        ]
+        found: list[dict[str, int]] = []
+        try:
+            for chosen in itertools.combinations(symbols, count):
+                found += _failing_for(chosen, code, sizes, budget)
+        except TooLongError:
+            return tuple(found)
         if found:
             return tuple(found[:MAX_ANSWERS])
     return ()
 
 
 def _failing_for(
-    symbols: Sequence[str], kernel: KernelCode, code: IndexSlice, sizes: Sizes
+    symbols: Sequence[str], code: IndexSlice, sizes: Sizes, budget: Budget
 ) -> list[dict[str, int]]:
     """The smallest values of some symbols that make the index fail, whatever the others are."""
     tried = [
-        sorted({*_SMALL, *sizes.limits(symbol)} - _negative(sizes, symbol)) for symbol in symbols
+        sorted({*_SMALL, *(one for one in sizes.limits(symbol) if 0 <= one < _TOO_LARGE)})
+        for symbol in symbols
     ]
     found: list[dict[str, int]] = []
     for values in sorted(itertools.product(*tried), key=lambda values: (max(values), values)):
         given = dict(zip(symbols, values, strict=True))
-        index = _failing_index(kernel, code, sizes, given)
+        index = _failing_index(code, sizes, given, budget)
         if index is not None:
             found.append({**given, "index": index})
             if len(found) == MAX_ANSWERS:
@@ -82,61 +109,26 @@ def _failing_for(
     return found
 
 
-def _negative(sizes: Sizes, symbol: str) -> set[int]:
-    return {value for value in sizes.limits(symbol) if value < 0}
-
-
-def _symbols(parameters: Iterable[str], sizes: Sizes) -> Iterator[str]:
-    """The wrapper's symbols behind parameters; a parameter itself where nothing is known."""
-    for parameter in parameters:
-        argument = sizes.arguments.get(parameter)
-        if argument is None:
-            yield parameter
-        else:
-            yield from refs(argument)
-
-
 def _failing_index(
-    kernel: KernelCode, code: IndexSlice, sizes: Sizes, given: Mapping[str, int]
+    code: IndexSlice, sizes: Sizes, given: Mapping[str, int], budget: Budget
 ) -> int | None:
     """The index that fails the check on some way through the kernel; None where none does."""
-
-    def resolve(name: Ref) -> Expr | int | None:
-        if name.name in given:
-            return given[name.name]
-        if name.name in numels:
-            return numels[name.name]
-        value = code.value_of(name.name)
-        return sizes.arguments.get(name.name) if value is None else value
-
-    numels: dict[str, int] = {}
-    numels = dict(_numels(kernel, resolve))
+    numels = dict(_numels(code, sizes.resolver(code, given), budget))
     if any(value <= 0 for value in numels.values()):
         return None  # nothing to do, so not launched
-    for condition, index in ways(resolve, (code.condition, code.index)):
-        if condition is False and isinstance(index, int):
+    resolve = sizes.resolver(code, {**numels, **given})
+    for condition, index, *guards in ways(
+        resolve, (code.condition, code.index, *code.guards), budget
+    ):
+        is_reached = all(guard is None or guard for guard in guards)
+        if is_reached and condition is False and isinstance(index, int):
             return int(index)
     return None
 
 
-def _numels(
-    kernel: KernelCode, resolve: Callable[[Ref], Expr | int | None]
-) -> Iterator[tuple[str, int]]:
+def _numels(code: IndexSlice, resolve: Resolve, budget: Budget) -> Iterator[tuple[str, int]]:
     """How many elements each axis has: 1, the least of a launched kernel, where that is open."""
-    names = [name for name in kernel.parameters if _NUMEL.match(name)]
-    values = next(ways(resolve, tuple(Ref(name) for name in names)), ())
+    names = [name for name in code.kernel.parameters if _NUMEL.match(name)]
+    values = next(ways(resolve, tuple(Ref(name) for name in names), budget), ())
     for name, value in zip(names, values, strict=False):
         yield name, 1 if value is None else int(value)
-
-
-def _expanded(expression: Expr, expand: Callable[[str], str], depth: int = 0) -> Expr:
-    """The expression with aliases and computed sizes of the wrapper replaced by what they are."""
-    if isinstance(expression, Ref):
-        value = expand(expression.name)
-        if value == expression.name or depth > 20:
-            return expression
-        return _expanded(from_cpp(value), expand, depth + 1)
-    if isinstance(expression, Apply):
-        parts = tuple(_expanded(part, expand, depth + 1) for part in expression.operands)
-        return Apply(expression.operator, parts)
-    return expression

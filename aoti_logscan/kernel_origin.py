@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -148,10 +148,9 @@ def buffer_uses(name: str, library: Library) -> list[BufferUse]:
 
 def _buffer_use(operand: Operand, launch: Launch, library: Library) -> BufferUse:
     origin = library.origin(launch)
-    roles = {(True, False): "read", (False, True): "written", (True, True): "updated"}
     return BufferUse(
         buffer=operand.argument,
-        role=roles[operand.reads, operand.writes],  # type: ignore[arg-type]
+        role=_role(operand),
         parameter=operand.parameter,
         kernel=launch.use.call.kernel,
         file=launch.unit.name,
@@ -159,3 +158,9 @@ def _buffer_use(operand: Operand, launch: Launch, library: Library) -> BufferUse
         source_nodes=origin.source_nodes,
         user_stack=origin.user_stack,
     )
+
+
+def _role(operand: Operand) -> Literal["read", "written", "updated"]:
+    if operand.reads:
+        return "updated" if operand.writes else "read"
+    return "written"

@@ -7,12 +7,13 @@ the one with that assertion text, if there is only one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from aoti_logscan.artifacts.dataflow import Operand, arguments_by_parameter
+from aoti_logscan.artifacts.definition import NAMELESS, Definition
 from aoti_logscan.artifacts.expression import (
     Apply,
     Const,
@@ -20,23 +21,23 @@ from aoti_logscan.artifacts.expression import (
     Load,
     Ref,
     from_cpp,
+    is_pointer,
     operands,
     refs,
 )
-from aoti_logscan.artifacts.kernel_code import (
-    IndexAssertion,
-    IndexSlice,
-    KernelCode,
-    checked_access,
-)
+from aoti_logscan.artifacts.kernel_code import IndexAssertion, IndexSlice, KernelCode
 from aoti_logscan.artifacts.library import Library, Unit
 from aoti_logscan.artifacts.provenance import Origin
+from aoti_logscan.artifacts.triton_kernel import SAYS
 from aoti_logscan.artifacts.wrapper_body import Body, Input, number
-from aoti_logscan.failing_sizes import Sizes, failing, sizes_of
+from aoti_logscan.failing_sizes import Sizes, failing
 from aoti_logscan.report import Bound, IndexSource, InputDim, InputRef, Lineage
 
 # 1000   1000L
-_NUMBER = re.compile(r"^-?\d+[lLuU]*$")
+_NUMBER = re.compile(r"^\d{1,18}[lLuU]*$")
+
+
+_Defined: TypeAlias = tuple[Unit, Definition]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,12 +58,25 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
         known: dict[str, Any] = {name: facts.get(name) for name in cls.__struct_fields__}
         return cls(**known)
 
-    def is_said_by(self, assertion: IndexAssertion) -> bool:
-        """Whether an assertion has the check's text, as far as the text came through."""
+    def those_named(self, defined: Iterable[_Defined]) -> list[_Defined]:
+        """The kernels that the check's text names."""
+        return [one for one in defined if one[1].name == self.kernel]
+
+    @property
+    def text(self) -> str:
+        """What the assertion says, as far as the text came through."""
         lower = f"{self.lower} <= " if self.lower is not None else ""
+        return f"{lower}{self.index}" + (f" < {self.upper}" if self.upper is not None else "")
+
+    def is_said_by(self, assertion: IndexAssertion) -> bool:
+        """Whether an assertion has the check's text."""
         if self.upper is None:
-            return assertion.text.startswith(f"{lower}{self.index}")
-        return assertion.text == f"{lower}{self.index} < {self.upper}"
+            return assertion.text.startswith(self.text)
+        return assertion.text == self.text
+
+    def is_on_line_of(self, assertion: IndexAssertion) -> bool:
+        """Whether an assertion has the check's text, and its line."""
+        return assertion.line == self.line and self.is_said_by(assertion)
 
 
 class _Found(NamedTuple):
@@ -75,43 +89,59 @@ class _Found(NamedTuple):
 
 def lineage(check: Check, library: Library) -> Lineage | None:
     """What the generated code at hand tells of a failed check; None where it tells nothing."""
-    found = _kernels(check, library)
-    if not found:
-        return None
+    found = _in_file(check, library)
     names = tuple(dict.fromkeys(one.code.name for one in found))
+    if not found and not (check.file and library.is_of_another_model(check.file)):
+        said = _saying(check, library)
+        names = tuple(dict.fromkeys(definition.name for _, definition in said))
+        if len(names) == 1:
+            found = _asserting(said, library, check.is_on_line_of, check.is_said_by)
     if len(names) > 1:
-        return Lineage(
-            kernel=None,
-            index=check.index,
-            lower=check.lower,
-            upper=check.upper,
-            candidates=names,
-            cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
-        )
-    return _Tracer(check, _best(found, library), library).lineage()
+        return _ambiguous(check, names)
+    return _Tracer(check, _best(found, library), library).lineage() if found else None
 
 
-def _kernels(check: Check, library: Library) -> list[_Found]:
-    """The kernels that may have failed, each with the assertion."""
-    if check.file is not None:
-        exact = [_asserted(check, *one, by_line=True) for one in library.kernels_in(check.file)]
-        if any(exact):
-            return [one for one in exact if one is not None]
-        if library.is_of_another_model(check.file):
-            return []
-    said = [_asserted(check, *one, by_line=False) for one in library.kernels_saying(check.index)]
-    found = [one for one in said if one is not None]
-    named = [one for one in found if one.code.name == check.kernel]
-    return named or found
+def _ambiguous(check: Check, names: tuple[str, ...]) -> Lineage:
+    return Lineage(
+        kernel=None,
+        index=check.index,
+        lower=check.lower,
+        upper=check.upper,
+        candidates=names,
+        cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
+    )
 
 
-def _asserted(check: Check, unit: Unit, code: KernelCode, *, by_line: bool) -> _Found | None:
-    """The kernel with the assertion on the check's line, else with its text."""
-    said = [one for one in code.assertions if check.is_said_by(one)]
-    if by_line:
-        there = [one for one in code.assertions if one.line == check.line]
-        said = [one for one in there if one in said] or there or said
-    return _Found(unit, code, said[0]) if said else None
+def _in_file(check: Check, library: Library) -> list[_Found]:
+    """The kernel in the file that the check names: by its name, its line there, its text."""
+    there = library.kernels_in(check.file) if check.file is not None else []
+    there = check.those_named(there) or there
+    return _asserting(there, library, lambda one: one.line == check.line, check.is_said_by)
+
+
+def _asserting(
+    defined: Sequence[_Defined],
+    library: Library,
+    *fits: Callable[[IndexAssertion], bool],
+) -> list[_Found]:
+    """Those of some kernels whose assertion fits, by the first way in which any does."""
+    codes = [(unit, code) for unit, one in defined if (code := library.code(one)) is not None]
+    for fit in fits:
+        asserted = [(unit, code, next(filter(fit, code.assertions), None)) for unit, code in codes]
+        if found := [_Found(unit, code, one) for unit, code, one in asserted if one is not None]:
+            return found
+    return []
+
+
+def _saying(check: Check, library: Library) -> list[_Defined]:
+    """The kernels with the check's text: the one that the log names, or with it on that line."""
+    said = library.kernels_saying(f'"{SAYS}{check.text}' + ('"' if check.upper else ""))
+    if named := check.those_named(said):
+        return named
+    # an embedded C++ kernel has the lines of its file
+    embedded = [one for one in said if one[1].file is None]
+    there = {one.code.name for one in _asserting(embedded, library, check.is_on_line_of)}
+    return [one for one in embedded if one[1].name in there] or said
 
 
 def _best(found: Sequence[_Found], library: Library) -> _Found:
@@ -129,9 +159,11 @@ class _Tracer:
         self._assertion = found.assertion
         self._library = library
         self._slice = IndexSlice(found.code, found.assertion, from_cpp(check.index))
+        self._name = found.code.name if found.code.name != NAMELESS else None
         self._launches = library.launches_of(found.code.name, found.unit)
         self._launch = self._launches[0] if len(self._launches) == 1 else None
         self._body: Body | None = self._launches[0].unit.body if self._launches else None
+        self._sizes = Sizes(self._given(), self._value_of, self._limits)
 
     def lineage(self) -> Lineage:
         """Everything that the code tells."""
@@ -140,7 +172,7 @@ class _Tracer:
         origin = self._origin()
         check = self._check
         return Lineage(
-            kernel=self._code.name,
+            kernel=self._name,
             index=check.index,
             lower=check.lower,
             upper=check.upper,
@@ -240,22 +272,19 @@ class _Tracer:
 
     def _dim_of(self, argument: str) -> InputDim | None:
         """The input's dim that an argument is, where one symbol makes it up."""
-        if self._body is None:
-            return None
-        symbols = {_root(name, self._body) for name in refs(from_cpp(argument))}
-        return _input_dim(symbols.pop(), self._body) if len(symbols) == 1 else None
+        symbols = self._sizes.roots(refs(from_cpp(argument)))
+        return _input_dim(symbols[0], self._body) if self._body and len(symbols) == 1 else None
 
     def _indexed_dim(self, size: int) -> InputDim | None:
         """The dim of the tensor that the checked index runs over, where it is a graph input's."""
-        index = from_cpp(self._check.index)
-        access = checked_access(self._code, self._assertion, index)
+        access = self._slice.checked_access
         if access is None or self._launch is None or self._body is None:
             return None
         operand = self._launch.use.operand(access.pointer)
         known = self._body.input(operand.base) if operand else None
         if known is None or known.sizes is None:
             return None
-        strides = {_factor(access.address, self._slice, name) for name in _index_names(self._slice)}
+        strides = {_factor(access.address, name) for name in self._slice.copies}
         fitting = [
             dim
             for dim, extent in enumerate(known.sizes)
@@ -276,28 +305,32 @@ class _Tracer:
         return _loaded(kind, parameter, operand, self._body)
 
     def _failing_values(self) -> tuple[dict[str, int], ...]:
-        sizes = self._slice.parts.sizes
-        if not sizes or len(self._launches) > 1:
+        """Sizes that fail; none for an index that data alone decides, or of an unknown call."""
+        loads, sizes = self._slice.parts
+        if (loads and not sizes) or len(self._launches) > 1:
             return ()
         bound = (name for name in refs(from_cpp(self._check.upper or "")) if self._is_size(name))
-        return failing(self._code, self._slice, dict.fromkeys((*sizes, *bound)), self._sizes())
+        return failing(self._slice, (*sizes, *bound), self._sizes)
 
-    def _sizes(self) -> Sizes:
-        body = self._body
+    def _given(self) -> dict[str, Expr]:
+        given = self._arguments().items()
+        return {name: from_cpp(value) for name, value in given if not is_pointer(name)}
 
-        def expand(name: str) -> str:
-            value = body.symbols.get(name, name) if body else name
-            return name if body and body.input(value) else value
+    def _value_of(self, symbol: str) -> Expr | None:
+        """What the wrapper sets a symbol to; None for a size."""
+        value = self._body.symbols.get(symbol) if self._body else None
+        if value is None or (self._body and self._body.input(value)):
+            return None
+        return from_cpp(value)
 
-        def limits(symbol: str) -> Iterator[int]:
-            dim = _input_dim(symbol, body) if body else None
-            known = body.input(dim.name) if body and dim else None
-            if known is not None and dim is not None and dim.dim is not None:
-                yield from (value for value in (known.lower.get(dim.dim),) if value is not None)
-                if (upper := known.upper.get(dim.dim)) is not None:
-                    yield from (upper, upper + 1)
-
-        return sizes_of(self._arguments(), expand, limits)
+    def _limits(self, symbol: str) -> Iterator[int]:
+        """The bounds that are checked of a size, and what is beyond."""
+        dim = _input_dim(symbol, self._body) if self._body else None
+        known = self._body.input(dim.name) if self._body and dim else None
+        if known is not None and dim is not None and dim.dim is not None:
+            lower, upper = known.lower.get(dim.dim), known.upper.get(dim.dim)
+            yield from () if lower is None else (lower,)
+            yield from () if upper is None else (upper, upper + 1)
 
 
 def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -315,16 +348,6 @@ def _loaded(
         input=InputRef(position=known.position, name=known.name) if known else None,
         produced_by=operand.made_by.kernel if operand.made_by else None,
     )
-
-
-def _root(symbol: str, body: Body) -> str:
-    """The symbol that another one is set to: `s18` for `s19 = s18`."""
-    for _ in range(20):
-        value = body.symbols.get(symbol)
-        if value is None or not value.isidentifier() or body.input(value):
-            break
-        symbol = value
-    return symbol
 
 
 def _input_dim(symbol: str, body: Body) -> InputDim | None:
@@ -345,24 +368,10 @@ def _input_dim(symbol: str, body: Body) -> InputDim | None:
 
 def _stride(known: Input, dim: int) -> int | None:
     text = (known.strides or ())[dim : dim + 1]
-    return int(text[0]) if text and text[0].isdecimal() else None
+    return int(text[0]) if text and _NUMBER.match(text[0]) else None
 
 
-def _index_names(code: IndexSlice) -> set[str]:
-    """Names of the index in the code: C++ checks a copy of what it accesses with."""
-    names = set()
-    todo: list[Expr] = [code.index]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, Ref):
-            names.add(one.name.split("@")[0])
-            value = code.value_of(one.name)
-            if isinstance(value, Ref):
-                todo.append(value)
-    return names
-
-
-def _factor(address: Expr, code: IndexSlice, name: str) -> int | None:
+def _factor(address: Expr, name: str) -> int | None:
     """What the index is multiplied with in an address: `96` in `x0 + 96*tmp8`."""
     todo = [address]
     while todo:

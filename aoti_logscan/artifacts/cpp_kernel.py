@@ -9,77 +9,179 @@ Source: torch 2.13, _inductor/codegen/cpp.py (`CppOverrides`, `CppKernel.indirec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from aoti_logscan.artifacts.expression import Load, from_cpp, operands
-from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode, Loops
+from aoti_logscan.artifacts.expression import Expr, Load, Thread, from_cpp, is_pointer, parts
+from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode
 
 # extern "C"  void  cpp_fused_add_0(const int64_t* in_ptr0,
 _HEAD = re.compile(
-    r'^(?:extern "C"\s+)?(?:\w+\s+){0,3}?void\s+(?P<name>\w+)\((?P<parameters>[^()]*)\)\s*\{?\s*$',
+    r'^extern "C"\s++(?:\w++[ \t]++){0,3}?void\s++(?P<name>\w++)'
+    r"\((?P<parameters>[^()]*+)\)\s*+\{?+[ \t]*+$",
     re.MULTILINE,
 )
 # const int64_t* in_ptr0     float* __restrict__ out_ptr0     const int64_t ks0
 _PARAMETER = re.compile(r"(\w+)\s*$")
 # auto tmp5 = tmp4 ? tmp3 : tmp0;     int64_t tmp2 = ...;
 _ASSIGNMENT = re.compile(
-    r"^\s*(?:const )?(?:auto|[\w:]+(?:<[^=;]*>)?)\s+(?P<target>\w+) = (?P<value>.+);\s*$"
+    r"(?:const )?(?:auto|[\w:]++(?:<[^=;]*>)?)\s+(?P<target>\w+) = (?P<value>.+);\s*$"
 )
-# auto tmp5 = [&]
-_LAMBDA = re.compile(r"^\s*auto (?P<target>\w+) = \[&\]")
-_RETURN = re.compile(r"^\s*return (?P<value>.+);\s*$")
+# tmpbuf[x0_inner] = static_cast<int64_t>(tmp10[x0_inner]);
+_ELEMENT = re.compile(r"(?P<target>\w+)\[[^\]]*\] = (?P<value>.+);$")
+# tmp9.store(tmpbuf.data(), static_cast<int64_t>(16));
+_STORED = re.compile(r"(?P<value>\w+)\.store\((?P<target>\w+)\.data\(\)")
+# auto tmp5 = [&]      auto tmp10 =
+_LAMBDA = re.compile(r"auto (?P<target>\w+) =(?: \[&\])?$")
+_RETURN = re.compile(r"(?:if \([^;]*\) \{)?return (?P<value>.+?);\}?$")
+# for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(ks0); x0+=static_cast<...>(1L))
+# for (int64_t x0_tail = static_cast<int64_t>(16L);x0_tail < static_cast<int64_t>(ks0); x0_tail++)
+_LOOP = re.compile(
+    r"for ?\((?:int64_t|long) (?P<variable>\w+) ?= ?(?P<first>[^;]+); ?(?P<condition>[^;]+);"
+)
+# if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(64L)))
+_IF = re.compile(r"if ?\((?:C10_(?:UN)?LIKELY)?(?P<condition>\(?.+\)?)\)$")
 # AOTI_TORCH_CHECK((0 <= tmp2) & (tmp2 < 10L), "index out of bounds: 0 <= tmp2 < 10L");
-_CHECK = re.compile(r'TORCH_CHECK\((?P<condition>.+), "index out of bounds: (?P<text>[^"\n]*)"')
-_ACCESS = re.compile(r"\b(?:in|out|in_out|ws)_ptr\d*\b")
-#: characters of one line that are read
+_CHECK = re.compile(
+    r'(?:AOTI_)?TORCH_CHECK\((?P<condition>.+), "index out of bounds: (?P<text>[^"\n]*)"'
+)
+_ACCESS = re.compile(r"\b(?:in|out|in_out|ws)_ptr\d*+\b")
+#: characters of one line that are read, and blocks around it
 _MAX_LINE = 4_000
+_MAX_BLOCKS = 60
 
 
-def read_cpp(text: str, file: str | None) -> Iterator[KernelCode]:
+class _Block:
+    """A block of braces: its last line, the block around it, and what its opening line says."""
+
+    def __init__(self, around: _Block | None, guard: Expr | None) -> None:
+        self.last = sys.maxsize
+        self.around = around
+        self.guard = guard
+        #: what the lambda is given to, whose body the block is
+        self.target: str | None = None
+
+    def outwards(self) -> Iterator[_Block]:
+        """The block itself and those around it."""
+        block: _Block | None = self
+        for _ in range(_MAX_BLOCKS):
+            if block is None:
+                return
+            yield block
+            block = block.around
+
+
+class Head(NamedTuple):
+    """The definition of a kernel, with the line that it begins on."""
+
+    name: str
+    parameters: tuple[str, ...]
+    first: int
+    text: str
+
+
+def cpp_heads(text: str) -> Iterator[Head]:
     """The kernels defined in a file of C++ code; lines count from its first."""
     heads = list(_HEAD.finditer(text))
+    line, counted = 1, 0
     for at, head in enumerate(heads):
+        line, counted = line + text.count("\n", counted, head.start()), head.start()
         end = heads[at + 1].start() if at + 1 < len(heads) else len(text)
-        if "{" not in text[head.end() - 1 : head.end() + 80]:
-            continue  # a declaration
-        yield _kernel(text, head, end, file)
+        closing = text.find("\n}", head.end(), end)
+        if "{" in text[head.end() - 1 : head.end() + 80]:  # no mere declaration
+            of_kernel = text[head.start() : end if closing < 0 else closing + 2]
+            yield Head(head["name"], _parameters(head["parameters"]), line, of_kernel)
 
 
-def _kernel(text: str, head: re.Match[str], end: int, file: str | None) -> KernelCode:
-    first = text.count("\n", 0, head.end()) + 1
-    lines = text[head.end() : end].split("\n")
-    assignments: list[Assignment] = []
-    assertions: list[IndexAssertion] = []
-    accesses: list[tuple[int, Load]] = []
-    lambdas: list[str] = []
-    for number, (line, loops) in enumerate(_with_loops(lines, first), first):
-        if len(line) > _MAX_LINE:
-            continue
-        if check := _CHECK.search(line):
-            condition = from_cpp(check["condition"])
-            assertions.append(IndexAssertion(number, check["text"], condition, loops))
-        elif opened := _LAMBDA.match(line):
-            lambdas.append(opened["target"])
-        elif found := _ASSIGNMENT.match(line):
-            assignments.append(_assigned(number, found["target"], found["value"], line, loops))
-        elif lambdas and (returned := _RETURN.match(line)):
-            assignments.append(_assigned(number, lambdas.pop(), returned["value"], line, loops))
-        if _ACCESS.search(line):
-            accesses += ((number, load) for load in _loads(line))
+def read_cpp(text: str, file: str | None, first: int = 1) -> KernelCode | None:
+    """The kernel whose head a text begins with, on a line of its file; None where it has none."""
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    line = first + text.count("\n", 0, head.end())
+    reader = _Reader(text[head.end() :].split("\n"), line)
     return KernelCode(
         name=head["name"],
         language="cpp",
         file=file,
         parameters=_parameters(head["parameters"]),
-        assignments=tuple(assignments),
-        assertions=tuple(assertions),
-        accesses=tuple(accesses),
-        text=text[head.start() : end],
+        assignments=reader.assignments,
+        assertions=tuple(reader.assertions),
+        accesses=tuple(reader.accesses),
+        text=text,
     )
 
 
-def _assigned(number: int, target: str, value: str, line: str, loops: Loops) -> Assignment:
-    return Assignment(number, target, from_cpp(value), line.strip(), loops)
+class _Reader:
+    """The lines of one kernel, taken in one after the other."""
+
+    def __init__(self, lines: Sequence[str], first: int) -> None:
+        self.assertions: list[IndexAssertion] = []
+        self.accesses: list[tuple[int, Load]] = []
+        self._assignments: list[tuple[Assignment, _Block]] = []
+        self._block = _Block(None, None)
+        self._guard: Expr | None = None
+        self._target: str | None = None
+        for number, line in enumerate(lines, first):
+            if len(line) <= _MAX_LINE:
+                self._read(number, line.strip())
+                self._braces(number, line)
+
+    @property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The assignments, each with the last line on which it holds."""
+        return tuple(
+            assignment._replace(until=block.last) for assignment, block in self._assignments
+        )
+
+    def _read(self, number: int, line: str) -> None:
+        if check := _CHECK.match(line):
+            guards = (block.guard for block in self._block.outwards())
+            reached = tuple(guard for guard in guards if guard is not None)
+            condition = from_cpp(check["condition"])
+            self.assertions.append(IndexAssertion(number, check["text"], condition, guards=reached))
+        elif loop := _LOOP.match(line):
+            self._guard = from_cpp(loop["condition"])
+            first = Thread(from_cpp(loop["first"]))
+            self._assign(number, loop["variable"], first, line, self._block)
+        elif tested := _IF.match(line):
+            self._guard = from_cpp(tested["condition"])
+        elif opened := _LAMBDA.match(line):
+            self._target = opened["target"]
+        elif found := _ASSIGNMENT.match(line):
+            self._assign(number, found["target"], from_cpp(found["value"]), line, self._block)
+        elif found := _ELEMENT.match(line) or _STORED.match(line):
+            body = self._body or self._block
+            self._assign(number, found["target"], from_cpp(found["value"]), line, body)
+        elif returned := _RETURN.match(line):
+            self._return(number, from_cpp(returned["value"]), line)
+        if _ACCESS.search(line):
+            self.accesses += ((number, load) for load in _loads(line))
+
+    def _assign(self, number: int, target: str, value: Expr, text: str, block: _Block) -> None:
+        if not is_pointer(target):
+            self._assignments.append((Assignment(number, target, value, text), block))
+
+    @property
+    def _body(self) -> _Block | None:
+        """The body of the innermost lambda."""
+        return next((block for block in self._block.outwards() if block.target), None)
+
+    def _return(self, number: int, value: Expr, line: str) -> None:
+        """What the innermost lambda gives; of several ways out of it the last one counts."""
+        body = self._body
+        if body is not None and body.target is not None and body.around is not None:
+            self._assign(number, body.target, value, line, body.around)
+
+    def _braces(self, number: int, line: str) -> None:
+        for char in line:
+            if char == "{":
+                self._block = _Block(self._block, self._guard)
+                self._block.target, self._guard, self._target = self._target, None, None
+            elif char == "}" and self._block.around is not None:
+                self._block.last = number
+                self._block = self._block.around
 
 
 def _parameters(text: str) -> tuple[str, ...]:
@@ -87,46 +189,10 @@ def _parameters(text: str) -> tuple[str, ...]:
     return tuple(match[1] for match in found if match)
 
 
-def _with_loops(lines: list[str], first: int) -> Iterator[tuple[str, Loops]]:
-    """Each line with the lines of the loops that it stands in, by the braces after `for`."""
-    spans = _loop_spans(lines, first)
-    active: list[tuple[int, int]] = []
-    upcoming = iter(spans)
-    following = next(upcoming, None)
-    for number, line in enumerate(lines, first):
-        active = [span for span in active if span[1] >= number]
-        while following is not None and following[0] <= number:
-            active.append(following)
-            following = next(upcoming, None)
-        yield line, tuple(active)
-
-
-def _loop_spans(lines: list[str], first: int) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    open_braces: list[int | None] = []
-    pending: int | None = None
-    for number, line in enumerate(lines, first):
-        if line.lstrip().startswith("for("):
-            pending = number
-        for char in line if len(line) <= _MAX_LINE else "":
-            if char == "{":
-                open_braces.append(pending)
-                pending = None
-            elif char == "}" and open_braces:
-                begun = open_braces.pop()
-                if begun is not None:
-                    spans.append((begun, number))
-    return sorted(spans)
-
-
 def _loads(line: str) -> Iterator[Load]:
     """All accesses through pointers in a line: of a statement both sides."""
     statement = line.strip().rstrip(";")
     target, equals, value = statement.partition(" = ")
     sides = (target.removeprefix("auto "), value) if equals else (statement,)
-    todo = [from_cpp(side) for side in sides]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, Load):
-            yield one
-        todo += operands(one)
+    for side in sides:
+        yield from (part for part in parts(from_cpp(side)) if isinstance(part, Load))

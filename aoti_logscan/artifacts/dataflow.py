@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from aoti_logscan.artifacts.kernel_code import KernelCode
-from aoti_logscan.artifacts.wrapper_body import Alias, Body, KernelCall, tensor_of
+from aoti_logscan.artifacts.expression import is_pointer
+from aoti_logscan.artifacts.kernel_code import KernelCode, is_written
+from aoti_logscan.artifacts.wrapper_body import (
+    PROXY_CALL,
+    Alias,
+    Body,
+    KernelCall,
+    proxied,
+    tensor_of,
+)
 
-CodeOf = Callable[[str], KernelCode | None]
+ParametersOf = Callable[[str], Sequence[str] | None]
 
 
 class Operand(NamedTuple):
@@ -16,7 +25,8 @@ class Operand(NamedTuple):
 
     `parameter` is the kernel's own name of it, None for operators; `argument` the wrapper's.
     `base` is the name under which its storage began (a graph input's, a constant's or a buffer's);
-    `made_by` is the call that last wrote it before this one.
+    `made_by` is the call that last wrote what is read: one before this call, or this call itself
+    where it reads back what it wrote; None where that is not known, or what the model was given.
     """
 
     parameter: str | None
@@ -38,24 +48,73 @@ class Use(NamedTuple):
         return next((one for one in self.operands if one.parameter == parameter), None)
 
 
-def uses(body: Body, code_of: CodeOf) -> tuple[Use, ...]:
-    """Every call with its operands; `code_of` gives a kernel's code by its name, where known."""
-    base: dict[str, str] = {}
-    writer: dict[str, KernelCall] = {}
+def uses(body: Body, parameters_of: ParametersOf) -> tuple[Use, ...]:
+    """Every call with its operands; `parameters_of` gives a kernel's parameters, where known."""
+    storages = _Storages(body)
     found: list[Use] = []
     for step in body.steps:
         if isinstance(step, Alias):
-            base[step.name] = base.get(step.of, step.of)
-            continue
-        operands = tuple(_operands(step, body, code_of(step.kernel), base, writer))
-        found.append(Use(step, operands))
+            storages.rename(step)
+        else:
+            operands = tuple(_operands(step, parameters_of(step.kernel) or (), storages))
+            found.append(Use(step, operands))
+            storages.written(step, operands)
+    return tuple(found)
+
+
+class _Storages:
+    """What each name stands for, and which call last wrote it."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self._base: dict[str, str] = {}
+        self._writer: dict[str, KernelCall | None] = {}
+        self._told: dict[str, str] = {}
+
+    def rename(self, alias: Alias) -> None:
+        if alias.of == alias.name:
+            self._writer.pop(alias.name, None)
+        of = self.base_of(alias.of) if alias.of != alias.name else alias.name
+        self._base[alias.name] = alias.name if alias.is_item else of
+        if alias.name.startswith(("tmp_", "var_")):
+            self._told[alias.name] = self.told(alias.of)
+        if alias.is_item:
+            self._writer[alias.name] = self._writer.get(of)
+
+    def told(self, name: str) -> str:
+        """The name of a tensor; of a handle made for one call, that of the tensor behind it."""
+        return self._told.get(name, name)
+
+    def base_of(self, name: str) -> str:
+        return self._base.get(name, name)
+
+    def writer_of(self, base: str) -> KernelCall | None:
+        return self._writer.get(base)
+
+    def is_tensor(self, name: str) -> bool:
+        known = self._body.input(name)
+        if known is not None:
+            return not known.is_size
+        return (
+            name in self._base
+            or name in self._body.constants
+            or name.startswith(("buf", "arg", "primals_"))
+        )
+
+    def is_new(self, base: str) -> bool:
+        """Whether nothing is in a storage yet: a buffer that no call wrote."""
+        known = self._body.input(base) is not None or base in self._body.constants
+        return not known and base not in self._writer
+
+    def written(self, call: KernelCall, operands: Sequence[Operand]) -> None:
         for operand in operands:
             if operand.writes:
-                writer[operand.base] = step
-        for name in step.target:
-            base[name] = name
-            writer[name] = step
-    return tuple(found)
+                self._writer[operand.base] = call
+            elif _may_change(call, operand):
+                self._writer[operand.base] = None
+        for name in call.target:
+            self._base[name] = name
+            self._writer[name] = call
 
 
 def arguments_by_parameter(call: KernelCall, code: KernelCode | None) -> dict[str, str]:
@@ -63,52 +122,56 @@ def arguments_by_parameter(call: KernelCall, code: KernelCode | None) -> dict[st
     return dict(zip(code.parameters, call.arguments, strict=False)) if code else {}
 
 
-def _operands(
-    call: KernelCall,
-    body: Body,
-    code: KernelCode | None,
-    base: dict[str, str],
-    writer: dict[str, KernelCall],
-) -> list[Operand]:
-    parameters = code.parameters if code else ()
-    found = []
-    for at, argument in enumerate(_flattened(call)):
-        name = tensor_of(argument)
-        if name is None or not _is_tensor(name, body, base):
+def _operands(call: KernelCall, parameters: Sequence[str], storages: _Storages) -> list[Operand]:
+    found: list[Operand] = []
+    given = proxied(call.arguments) if call.kernel == PROXY_CALL else call.arguments
+    for at, argument in enumerate(given):
+        name = (tensor_of(argument) or "").removesuffix("_handle")
+        if not name or not storages.is_tensor(name):
             continue
-        name = name.removesuffix("_handle")
         parameter = parameters[at] if at < len(parameters) else None
-        root = base.get(name, name)
-        writes = _is_written(call, at, argument, code, parameter)
-        reads = not writes or (parameter or "").startswith("in_out")
-        found.append(Operand(parameter, name, root, reads, writes, writer.get(root)))
-    return found
+        changes = not found and _in_place(call)
+        writes = changes or _is_written(call, at, argument, parameter, name)
+        reads = not writes or changes or "in_out" in (parameter or "")
+        base = storages.base_of(name)
+        before = storages.writer_of(base) if reads else call
+        told = storages.told(name)
+        found.append(Operand(parameter, told, base, reads, writes, before))
+    filled = {one.base for one in found if not one.reads and storages.is_new(one.base)}
+    return [one._replace(made_by=call) if one.base in filled else one for one in found]
 
 
-def _flattened(call: KernelCall) -> Sequence[str]:
-    """The arguments; those of a custom operator are the members of its array of handles."""
-    if call.kernel != "aoti_torch_proxy_executor_call_function" or not call.arguments:
-        return call.arguments
-    _, _, members = call.arguments[-1].partition("{")
-    return [member.strip() for member in members.split("}")[0].split(",")]
-
-
-def _is_tensor(name: str, body: Body, base: dict[str, str]) -> bool:
-    known = body.input(name)
-    if known is not None:
-        return not known.is_size
-    return name in base or name in body.constants or name.startswith(("buf", "arg", "primals_"))
-
-
-def _is_written(
-    call: KernelCall, at: int, argument: str, code: KernelCode | None, parameter: str | None
-) -> bool:
-    if code is not None and parameter is not None:
-        return code.writes(parameter)
+def _is_written(call: KernelCall, at: int, argument: str, parameter: str | None, name: str) -> bool:
+    if parameter is not None:
+        return is_written(parameter)
     if call.kernel.startswith(("cpp_", "triton_")):
         return "*)" in argument and "const " not in argument
-    if call.kernel.startswith("aoti_torch_proxy_executor"):
-        return at == len(_flattened(call)) - 1 and at > 0
+    if call.kernel.startswith(_DISPATCHED):
+        return name in call.target
     if call.kernel.startswith("aoti_torch_"):
         return argument.startswith("&") or (at == 0 and "_out" in call.kernel)
     return argument.startswith("out=")
+
+
+#: calls of operators by their names, with nothing about what they write
+_DISPATCHED = ("aoti_torch_proxy_executor", "aoti_torch_call_dispatcher", "torch.ops.")
+# aten.index_put_      torch.ops.mylib.fill_.default
+_IN_PLACE = re.compile(r"^(?:torch\.ops\.\w+|aten)\.\w+_(?:\.\w+)?$")
+
+
+def _in_place(call: KernelCall) -> bool:
+    """Whether an operator changes its first tensor, which torch's names tell by a `_`."""
+    return _IN_PLACE.match(call.kernel) is not None
+
+
+def _may_change(call: KernelCall, operand: Operand) -> bool:
+    """Whether a call may change what it reads: what kernels of users do is not known.
+
+    Nor what operators of libraries do that have no result.
+    """
+    if call.kernel.startswith(_DISPATCHED):
+        own = call.kernel.startswith("torch.ops.aten.")
+        return not (call.target or own or _in_place(call))
+    if operand.parameter is not None:
+        return not is_pointer(operand.parameter)
+    return not call.kernel.startswith(("aoti_torch_", "extern_kernels.", "aten.", "cpp_"))

@@ -7,7 +7,8 @@ and cpp.py (loads, stores, `indirect_indexing`), common.py (`indirect_assert`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from bisect import bisect_left
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -18,8 +19,10 @@ from aoti_logscan.artifacts.expression import (
     Load,
     Opaque,
     Ref,
+    Thread,
     is_pointer,
     operands,
+    parts,
 )
 
 _WRITTEN = re.compile(r"^(?:out|in_out)_ptr\d*$")
@@ -33,7 +36,8 @@ Loops = tuple[tuple[int, int], ...]
 class Assignment(NamedTuple):
     """`target = value` on a line of the kernel's file.
 
-    `loops` are the first and last lines of the loops around it, outermost first.
+    `loops` are the first and last lines of the loops around it that carry values back, outermost
+    first; `until` is the last line on which the target means this value.
     """
 
     line: int
@@ -41,21 +45,27 @@ class Assignment(NamedTuple):
     value: Expr
     text: str
     loops: Loops = ()
+    until: int = sys.maxsize
 
 
 class IndexAssertion(NamedTuple):
-    """An index check: its line, what it says behind `index out of bounds: `, what it asserts."""
+    """An index check: its line, what it says behind `index out of bounds: `, what it asserts.
+
+    `guards` are conditions without which it is not reached.
+    """
 
     line: int
     text: str
     condition: Expr
     loops: Loops = ()
+    guards: tuple[Expr, ...] = ()
 
 
 class KernelCode(NamedTuple):
     """One kernel; `file` is the stem of the file it is compiled from, None where not known.
 
-    Lines count from 1 in that file. `accesses` are all loads and stores, with their lines.
+    Lines count from 1 in that file, in which assignments stand in their order; `parameters` are
+    those that a call gives values to. `accesses` are all loads and stores, with their lines.
     """
 
     name: str
@@ -67,13 +77,10 @@ class KernelCode(NamedTuple):
     accesses: tuple[tuple[int, Load], ...]
     text: str
 
-    def reads_or_writes(self, parameter: str) -> bool:
-        """Whether a parameter is a tensor."""
-        return is_pointer(parameter)
 
-    def writes(self, parameter: str) -> bool:
-        """Whether a parameter is a tensor that the kernel writes."""
-        return _WRITTEN.match(parameter) is not None
+def is_written(parameter: str) -> bool:
+    """Whether a kernel writes the tensor that it has under this name."""
+    return _WRITTEN.match(parameter) is not None
 
 
 class Parts(NamedTuple):
@@ -86,26 +93,33 @@ class Parts(NamedTuple):
 class IndexSlice:
     """What the index of an assertion is made of, followed backwards to loads and sizes.
 
-    In `index`, `core` and `condition` a name stands for one assignment (`tmp4@36`), or for a
-    parameter where it has no `@`; `value_of` resolves it.
+    In `index`, `core`, `condition` and `guards` a name stands for one assignment (`tmp4@36`), or
+    for a parameter where it has no `@`; `value_of` resolves it.
     """
 
     def __init__(self, kernel: KernelCode, assertion: IndexAssertion, index: Expr) -> None:
+        self.kernel = kernel
+        self._assertion = assertion
         self._by_target: dict[str, list[Assignment]] = {}
         self._by_id: dict[str, Assignment] = {}
-        self._parameters = frozenset(kernel.parameters)
+        self._values: dict[str, Expr] = {}
         for assignment in kernel.assignments:
             self._by_target.setdefault(assignment.target, []).append(assignment)
             self._by_id[_id(assignment)] = assignment
-        self.index = self._bound(index, assertion.line, assertion.loops)
-        self.condition = self._bound(assertion.condition, assertion.line, assertion.loops)
+        line, loops = assertion.line, assertion.loops
+        self.index = self._bound(index, line, loops)
+        self.condition = self._bound(assertion.condition, line, loops)
+        self.guards = tuple(self._bound(guard, line, loops) for guard in assertion.guards)
 
     def value_of(self, name: str) -> Expr | None:
         """What a name stands for; None for a parameter."""
         assignment = self._by_id.get(name)
         if assignment is None:
             return None
-        return self._bound(assignment.value, assignment.line, assignment.loops)
+        if name not in self._values:
+            value = self._bound(assignment.value, assignment.line, assignment.loops)
+            self._values[name] = value
+        return self._values[name]
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
@@ -116,11 +130,35 @@ class IndexSlice:
             one = todo.pop()
             if isinstance(one, Ref) and one.name in self._by_id and one.name not in found:
                 found[one.name] = self._by_id[one.name]
-                value = self.value_of(one.name)
-                todo += [value] if value is not None else []
+                todo.append(self._value(one))
             elif not isinstance(one, Load):
                 todo += operands(one)
-        return tuple(sorted(found.values(), key=lambda assignment: assignment.line))
+        lines = {assignment.line: assignment for assignment in found.values()}
+        return tuple(lines[line] for line in sorted(lines))
+
+    @cached_property
+    def copies(self) -> tuple[str, ...]:
+        """The index's names in the code: C++ checks a copy of what it accesses with."""
+        found: dict[str, None] = {}
+        expression: Expr = self.index
+        while isinstance(expression, Ref) and len(found) < _MAX_STEPS:
+            found[expression.name.split("@")[0]] = None
+            value = self._value(expression)
+            if value is expression:
+                break
+            expression = value
+        return tuple(found)
+
+    @cached_property
+    def checked_access(self) -> Load | None:
+        """The first load or store behind the assertion whose address holds the index."""
+        wanted = set(self.copies)
+        for line, access in self.kernel.accesses:
+            if line > self._assertion.line:
+                names = (one.name for one in parts(access.address) if isinstance(one, Ref))
+                if any(name in wanted for name in names):
+                    return access
+        return None
 
     @cached_property
     def core(self) -> Expr:
@@ -148,34 +186,33 @@ class IndexSlice:
         """What flows into the core; what only chooses between values does not."""
         loads: dict[str, None] = {}
         sizes: dict[str, None] = {}
-        seen: set[Expr] = set()
+        seen: set[str] = set()
         todo = [self.core]
         while todo and len(seen) < _MAX_STEPS:
-            one = todo.pop(0)
-            if one in seen:
-                continue
-            seen.add(one)
-            match one:
+            match todo.pop():
                 case Load(pointer, _):
                     loads[pointer] = None
+                case Ref(name) as ref if name in self._by_id:
+                    if name not in seen:
+                        seen.add(name)
+                        todo.append(self._value(ref))
                 case Ref(name):
-                    value = self.value_of(name)
-                    if value is not None:
-                        todo.insert(0, value)
-                    elif name in self._parameters and not is_pointer(name):
+                    if name in self.kernel.parameters and not is_pointer(name):
                         sizes[name] = None
                 case Apply("where", (_, yes, no)):
-                    todo[:0] = [yes, no]
-                case _:
-                    todo[:0] = operands(one)
+                    todo += (no, yes)
+                case other:
+                    todo += reversed(operands(other))
         return Parts(tuple(loads), tuple(sizes))
 
     def _wraps(self, condition: Expr, wrapped: Expr, plain: Expr) -> bool:
         """Whether `where(condition, wrapped, plain)` is `where(x < 0, x + size, x)`."""
         plain = self._through_copies(plain)
-        match self._value(condition), self._value(wrapped):
-            case Apply("<", (tested, Const(0))), Apply("+", (base, _)):
-                return self._through_copies(tested) == plain == self._through_copies(base)
+        match self._value(self._through_copies(condition)), self._value(wrapped):
+            case Apply("<", (tested, zero)), Apply("+", (base, _)):
+                tested, base = self._through_copies(tested), self._through_copies(base)
+                is_zero = self._value(self._through_copies(zero)) == Const(0)
+                return is_zero and tested == plain == base
         return False
 
     def _value(self, expression: Expr) -> Expr:
@@ -201,62 +238,33 @@ class IndexSlice:
                 return self._meant(name, line, loops)
             case Load(pointer, address):
                 return Load(pointer, self._bound(address, line, loops))
-            case Apply(operator, parts):
-                return Apply(operator, tuple(self._bound(part, line, loops) for part in parts))
-            case Opaque(parts):
-                return Opaque(tuple(self._bound(part, line, loops) for part in parts))
+            case Apply(operator, inner):
+                return Apply(operator, tuple(self._bound(one, line, loops) for one in inner))
+            case Opaque(inner):
+                return Opaque(tuple(self._bound(one, line, loops) for one in inner))
+            case Thread(first):
+                return Thread(self._bound(first, line, loops))
         return expression
 
     def _meant(self, name: str, line: int, loops: Loops) -> Expr:
         """The last assignment before the line; with one that a loop carries back, either."""
-        known = self._by_target.get(name, ())
-        before = [one for one in known if one.line < line]
-        carried = [
-            one
-            for one in known
-            if one.line >= line and any(first <= one.line <= last for first, last in loops)
-        ]
-        means = [Ref(_id(one)) for one in (*before[-1:], *carried[-1:])]
+        known = self._by_target.get(name, [])
+        at = bisect_left(known, line, key=lambda assignment: assignment.line)
+        before = (known[i] for i in range(at - 1, -1, -1) if known[i].until >= line)
+        carried = _carried(known[at:], loops) if loops else None
+        means = [Ref(_id(one)) for one in (next(before, None), carried) if one]
         if not means:
             return Ref(name)
         return means[0] if len(means) == 1 else Opaque(tuple(means))
 
 
+def _carried(later: list[Assignment], loops: Loops) -> Assignment | None:
+    """The last of some assignments in one of the loops, whose value its next round begins with."""
+    inside = (
+        one for one in reversed(later) if any(first <= one.line <= last for first, last in loops)
+    )
+    return next(inside, None)
+
+
 def _id(assignment: Assignment) -> str:
     return f"{assignment.target}@{assignment.line}"
-
-
-def checked_access(kernel: KernelCode, assertion: IndexAssertion, index: Expr) -> Load | None:
-    """The first load or store behind an assertion whose address holds the index."""
-    return next(_accesses_of(kernel, assertion, index), None)
-
-
-def _accesses_of(kernel: KernelCode, assertion: IndexAssertion, index: Expr) -> Iterator[Load]:
-    code = IndexSlice(kernel, assertion, index)
-    wanted = {index, *_copied_from(code)}
-    for line, access in kernel.accesses:
-        if line > assertion.line and _holds(access.address, wanted):
-            yield access
-
-
-def _copied_from(code: IndexSlice) -> Iterator[Expr]:
-    """Names that hold the index before copies: C++ checks a copy of what it accesses with."""
-    expression = code.index
-    for _ in range(_MAX_STEPS):
-        if not isinstance(expression, Ref):
-            return
-        yield Ref(expression.name.split("@")[0])
-        value = code.value_of(expression.name)
-        if value is None or not isinstance(value, Ref):
-            return
-        expression = value
-
-
-def _holds(address: Expr, wanted: set[Expr]) -> bool:
-    todo = [address]
-    while todo:
-        one = todo.pop()
-        if one in wanted:
-            return True
-        todo += operands(one)
-    return False

@@ -8,36 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, TypeVar
 
-from aoti_logscan.artifacts.cpp_kernel import read_cpp
 from aoti_logscan.artifacts.dataflow import Use, uses
+from aoti_logscan.artifacts.definition import NAMELESS, Definition, definitions
 from aoti_logscan.artifacts.generated_with import GeneratedWith, generated_with
 from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
-from aoti_logscan.artifacts.triton_kernel import read_triton
-from aoti_logscan.artifacts.wrapper_body import Body, Input, read_body
-from aoti_logscan.artifacts.wrapper_code import (
-    CallLine,
-    Source,
-    Wrapper,
-    call_on,
-    cpp_sources,
-    source_stem,
-    triton_sources,
-)
+from aoti_logscan.artifacts.wrapper_body import PROXY_CALL, Body, Input, read_body
+from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on, stem
 
 _Answer = TypeVar("_Answer")
 
-_BASENAME = re.compile(r"[^/\\]+$")
-_PROXY = "aoti_torch_proxy_executor_call_function"
 #: namespaces of operators that come with torch
 _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
     | {"_c10d_functional", "c10d_functional", "symm_mem", "higher_order", "rngprims", "fsdp", ""}
 )
+_POSITION = re.compile(r"\d{1,9}$")
 # cabc....py: `c` and 51 base-32 digits
 _HASHED = re.compile(r"^c[a-z2-7]{51}$")
 
@@ -64,29 +54,16 @@ class Unit:
 
     @cached_property
     def body(self) -> Body:
-        """Calls, buffers, inputs and symbols."""
-        return read_body(self.wrapper.lines)
+        """Calls, buffers, inputs and symbols; a file of kernels has none."""
+        return read_body(() if self.name.endswith(".kernel.cpp") else self.wrapper.lines)
 
     @cached_property
-    def _text(self) -> str:
-        return "\n".join(self.wrapper.lines)
-
-    @cached_property
-    def triton(self) -> tuple[Source, ...]:
-        """The Triton sources in the file."""
-        return tuple(triton_sources(self.name, self._text)) if self.wrapper.kernels else ()
-
-    @cached_property
-    def cpp(self) -> tuple[KernelCode, ...]:
-        """The C++ kernels in the file, with the names that the wrapper calls them by."""
-        embedded = cpp_sources(self._text)
-        if not embedded:
-            return tuple(read_cpp(self._text, stem(self.name)))
-        return tuple(
-            code._replace(name=source.kernel if code.name == "kernel" else code.name)
-            for source in embedded
-            for code in read_cpp(source.text, None)
-        )
+    def kernels(self) -> dict[str, Definition]:
+        """The kernels that are defined in the file, by the names that wrappers call them by."""
+        found: dict[str, Definition] = {}
+        for definition in definitions(self.wrapper):
+            found.setdefault(definition.name, definition)
+        return found
 
 
 class Library:
@@ -204,22 +181,40 @@ class Library:
             return []
         return [launch for launch in found if launch.unit is files[0]]
 
-    def kernels_in(self, file: str) -> Iterator[tuple[Unit, KernelCode]]:
+    def kernels_in(self, file: str) -> list[tuple[Unit, Definition]]:
         """The kernels that are compiled from the file of this name."""
-        for unit in self.units:
-            for source in unit.triton:
-                if source_stem(source.text) == stem(file):
-                    yield from self._triton(unit, source)
-            if stem(unit.name) == stem(file):
-                yield from ((unit, code) for code in unit.cpp)
+        return [
+            named
+            for unit in self.units
+            for definition in unit.kernels.values()
+            if definition.file == stem(file)
+            for named in self._named(unit, definition)
+        ]
 
-    def kernels_saying(self, text: str) -> Iterator[tuple[Unit, KernelCode]]:
-        """The kernels whose code holds a text, such as that of an assertion."""
-        for unit in self.units:
-            for source in unit.triton:
-                if text in source.text:
-                    yield from self._triton(unit, source)
-            yield from ((unit, code) for code in unit.cpp if text in code.text)
+    def _named(self, unit: Unit, definition: Definition) -> list[tuple[Unit, Definition]]:
+        """A C++ kernel by the name that a wrapper gives it, which embeds the same text."""
+        if definition.name != NAMELESS:
+            return [(unit, definition)]
+        named = [
+            (one, definition._replace(name=other.name))
+            for one in self.units
+            for other in one.kernels.values()
+            if other.name != NAMELESS and other.text == definition.text
+        ]
+        return named or [(unit, definition)]
+
+    def kernels_saying(self, text: str) -> list[tuple[Unit, Definition]]:
+        """The kernels whose code holds a text, such as that of an assertion.
+
+        A C++ kernel without a name of its own is told only where no wrapper names it.
+        """
+        found = [
+            (unit, definition)
+            for unit in self.units
+            for definition in unit.kernels.values()
+            if text in definition.text
+        ]
+        return [one for one in found if one[1].name != NAMELESS] or found
 
     def origin(self, launch: Launch) -> Origin:
         """The graph nodes, ATen operators and user's lines that a call comes from."""
@@ -230,43 +225,54 @@ class Library:
     def _proxied(self, launch: Launch) -> str | None:
         """The operator that a call of the proxy executor runs, by its number in the package."""
         call = launch.use.call
-        if call.kernel != _PROXY or len(call.arguments) < 2:
+        if call.kernel != PROXY_CALL or len(call.arguments) < 2:
             return None
         number = call.arguments[1]
         for package in self._packages:
             for file, operators in package.extern_ops.items():
-                if stem(file) == stem(launch.unit.name) and number.isdecimal():
+                if stem(file) == stem(launch.unit.name) and _POSITION.match(number):
                     return (*operators, "")[min(int(number), len(operators))] or None
         return None
 
     def code_of(self, kernel: str, unit: Unit) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it, from files of the wrapper's folder."""
-        units = [unit, *(one for one in self.units if one.folder == unit.folder)]
-        for one in units:
-            for source in one.triton:
-                if source.kernel == kernel:
-                    return next((code for _, code in self._triton(one, source)), None)
-            for code in one.cpp:
-                if code.name == kernel:
-                    return code
-        return None
+        definition = self._definition(kernel, unit)
+        return self.code(definition) if definition else None
+
+    def _definition(self, kernel: str, unit: Unit) -> Definition | None:
+        found = (one.kernels.get(kernel) for one in self._beside(unit))
+        return next((definition for definition in found if definition), None)
+
+    def _parameters_of(self, kernel: str, unit: Unit) -> tuple[str, ...] | None:
+        definition = self._definition(kernel, unit)
+        return definition.parameters if definition else None
+
+    def _beside(self, unit: Unit) -> Iterator[Unit]:
+        """The unit and the others of its folder that define kernels."""
+        yield unit
+        yield from (one for one in self._defining.get(unit.folder, ()) if one is not unit)
+
+    @cached_property
+    def _defining(self) -> dict[str, list[Unit]]:
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            if unit.kernels:
+                found.setdefault(unit.folder, []).append(unit)
+        return found
 
     def code_named(self, kernel: str) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it; the first, where several have it."""
         found = (self.code_of(kernel, unit) for unit in self.units)
         return next((code for code in found if code is not None), None)
 
-    def _triton(self, unit: Unit, source: Source) -> Iterator[tuple[Unit, KernelCode]]:
-        code = self._codes.get(source)
-        if code is None:
-            code = read_triton(source.text, source_stem(source.text))
-            if code is None:
-                return
-            code = self._codes[source] = code._replace(name=source.kernel)
-        yield unit, code
+    def code(self, definition: Definition) -> KernelCode | None:
+        """A kernel's code; None where its text is broken."""
+        if definition not in self._codes:
+            self._codes[definition] = definition.code()
+        return self._codes[definition]
 
     @cached_property
-    def _codes(self) -> dict[Source, KernelCode]:
+    def _codes(self) -> dict[Definition, KernelCode | None]:
         return {}
 
     @cached_property
@@ -276,7 +282,7 @@ class Library:
     def launches_in(self, unit: Unit) -> list[Launch]:
         """All calls in a wrapper, in order."""
         if unit not in self._uses:
-            self._uses[unit] = uses(unit.body, lambda name: self.code_of(name, unit))
+            self._uses[unit] = uses(unit.body, cache(lambda name: self._parameters_of(name, unit)))
         return [Launch(unit, use) for use in self._uses[unit]]
 
     @cached_property
@@ -309,9 +315,3 @@ def _identity(unit: Unit) -> object:
     """What copies of one generated file share: the hash in its name; else it is its own."""
     name = stem(unit.name)
     return name if _HASHED.match(name) else unit
-
-
-def stem(file: str) -> str:
-    """`cabc` for `/tmp/x/cabc.wrapper.cpp` and `pkg.pt2!m/data/cabc.wrapper.cpp`."""
-    found = _BASENAME.search(file)
-    return found[0].split(".", 1)[0] if found else file

@@ -66,14 +66,14 @@ def read_kernel_information(data: bytes | str) -> Provenance:
     """The `kernel_information.json` of a package; raises `ValueError` for anything else."""
     told = _decoded(data)
     return Provenance(
-        {handle: _texts(one.get("stack_traces")) for handle, one in told.items() if _is_map(one)},
+        {handle: _stacks(one.get("stack_traces")) for handle, one in told.items() if _is_map(one)},
         {handle: _texts(one.get("pre_grad_nodes")) for handle, one in told.items() if _is_map(one)},
     )
 
 
 def read_stack_traces(data: bytes | str) -> Provenance:
     """The trace artifact `inductor_provenance_tracking_kernel_stack_traces`."""
-    return Provenance({handle: _texts(stacks) for handle, stacks in _decoded(data).items()})
+    return Provenance({handle: _stacks(stacks) for handle, stacks in _decoded(data).items()})
 
 
 def read_node_mappings(data: bytes | str) -> Provenance:
@@ -149,6 +149,13 @@ def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
     return tuple(one for one in value if isinstance(one, str))
+
+
+def _stacks(value: object) -> tuple[str, ...]:
+    """Stacks from their first `File`, without the lines of `^` below the code."""
+    told = (text.strip().split("\n") for text in _texts(value))
+    bare = ("\n".join(line for line in lines if line.strip(" ^~")) for lines in told)
+    return tuple(dict.fromkeys(bare))
 
 
 def origin_of(call: KernelCall, provenance: Provenance) -> Origin:

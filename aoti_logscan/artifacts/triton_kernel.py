@@ -9,9 +9,10 @@ Source: torch 2.13, _inductor/codegen/triton.py (`indirect_indexing`, `device_as
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from aoti_logscan.artifacts.expression import Load, simplified
+from aoti_logscan.artifacts.expression import Expr, Load, Thread, parsed, simplified
 from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode, Loops
 
 #: what an index assertion says first
@@ -24,9 +25,8 @@ def read_triton(source: str, file: str | None) -> KernelCode | None:
     """The kernel in a text whose first line is line 1 of its file; None where there is none."""
     if len(source) > MAX_KERNEL:
         return None
-    try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = parsed(source, "exec")
+    if not isinstance(module, ast.Module):
         return None
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     if not functions:
@@ -44,6 +44,17 @@ def read_triton(source: str, file: str | None) -> KernelCode | None:
         accesses=tuple(_accesses(statements)),
         text=source,
     )
+
+
+# def triton_poi_fused_index_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+_DEF = re.compile(r"^def \w++\((?P<parameters>[^()]*+)\)", re.MULTILINE)
+
+
+def triton_parameters(source: str) -> tuple[str, ...]:
+    """What a call of the kernel gives values to, from its head alone; `read_triton` has more."""
+    heads = _DEF.findall(source)
+    told = [part.partition(":") for part in heads[-1].split(",")] if heads else []
+    return tuple(name.strip() for name, _, kind in told if name.strip() and "constexpr" not in kind)
 
 
 def _parameters(function: ast.FunctionDef) -> Iterator[str]:
@@ -67,17 +78,20 @@ def _assignments(
     statements: list[tuple[ast.stmt, Loops]], lines: list[str]
 ) -> Iterator[Assignment]:
     for statement, loops in statements:
+        targets: list[ast.expr]
+        value: Expr
         if isinstance(statement, ast.Assign):
-            targets, value = statement.targets, statement.value
+            targets, value = statement.targets, simplified(statement.value)
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            targets, value = [statement.target], statement.value
+            targets, value = [statement.target], simplified(statement.value)
+        elif isinstance(statement, ast.For):
+            targets, value = [statement.target], Thread()
         else:
             continue
         text = lines[statement.lineno - 1].strip()
-        simple = simplified(value)
         for target in targets:
             for name in _names(target):
-                yield Assignment(statement.lineno, name, simple, text, loops)
+                yield Assignment(statement.lineno, name, value, text, loops)
 
 
 def _names(target: ast.expr) -> Iterator[str]:

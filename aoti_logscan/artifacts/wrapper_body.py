@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
 # // Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]
 _NODES = re.compile(
-    r"(?://|#) .*?Source Nodes: \[(?P<nodes>[^\]]*)\], Original ATen: \[(?P<ops>[^\]]*)\]"
+    r"(?://|#) .*?Source Nodes: \[(?P<nodes>[^\[\]]*)\], Original ATen: \[(?P<ops>[^\[\]]*)\]"
 )
 # // [Provenance debug handles] cpp_fused_mul_sin_0:1
 _HANDLE = re.compile(r"(?://|#) \[Provenance debug handles\] (?P<handle>\S+)")
 # KernelContextGuard _ctx("triton_poi_fused_0", R"(
-_GUARD = re.compile(r'KernelContextGuard _ctx\("[^"]*", R"\(')
+_GUARD = re.compile(r'KernelContextGuard _ctx\("[^"]*", R"\((?P<rest>.*)$')
 # int64_t s77 = arg3_1_size[0];      s77 = arg3_1_size[0]
 _SIZE = re.compile(
     r"(?:const )?(?:int64_t |auto )?(?P<symbol>\w+) = (?P<tensor>\w+?)"
@@ -34,13 +36,40 @@ _MOVED_INPUT = re.compile(r"auto (?P<name>\w+) = std::move\(inputs\[(?P<position
 _CONSTANT = re.compile(
     r"\[\[maybe_unused\]\] auto& (?P<name>\w+) = constants_->at\((?P<at>\d{1,6})\);"
 )
+# AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(inputs[0], &arg0_1));
+_SIZE_INPUT = re.compile(
+    r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_item_\w+\(inputs\[(?P<position>\d{1,6})\], "
+    r"&(?P<name>\w+)\)\);"
+)
+# AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf2_handle));
+_OUTPUT = re.compile(
+    r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_new_uninitialized_tensor\(&(?P<name>\w+)\)\);"
+)
+# AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(buf0, &tmp_buf0_0));
+_HANDLE_OF = re.compile(
+    r"(?:AOTI_TORCH_ERROR_CODE_CHECK\()?aoti_torch_new_tensor_handle\((?P<of>\w+), &(?P<name>\w+)\)"
+)
+# std::array<StableIValue, 2> dispatch_vars{torch::stable::detail::from(tmp_var_0), ...};
+_DISPATCHED = re.compile(r"std::array<StableIValue, \d+> dispatch_vars\{(?P<members>.*)\};$")
+# buf2 = torch::stable::detail::to<AtenTensorHandle>(dispatch_vars[0]);
+_RESULT = re.compile(
+    r"(?P<name>\w+) = torch::stable::detail::to<AtenTensorHandle>\(dispatch_vars\["
+)
 # auto buf1 = std::move(buf0);  // reuse       buf1 = buf0; del buf0  # reuse
-# buf3 = reinterpret_tensor(buf1, (4, 2), (2, 1), 0); del buf1  # reuse      buf4 = buf3[0]
+# buf3 = reinterpret_tensor(buf1, (4, 2), (2, 1), 0); del buf1  # reuse
 _ALIAS = re.compile(
     r"(?:auto |RAIIAtenTensorHandle )?(?P<name>\w+)(?: = |\()"
     r"(?:(?:std::move|wrap_with_raii_handle_if_needed|reinterpret_tensor(?:_wrapper)?)\(){0,3}"
-    r"(?P<of>\w+)(?:[\[,);].*)?$"
+    r"(?P<of>\w+)(?:[,);].*)?$"
 )
+# buf0 = empty_strided_cpu((4, 2), (2, 1), torch.float32)
+# AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(2, int_array_0, ..., &buf0_handle));
+_NEW = re.compile(
+    r"(?:(?P<name>buf\d+) = empty_strided|"
+    r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_empty_strided\w*\(.*&(?P<handle>buf\d+)_handle\)\);)"
+)
+# buf4 = buf3[0]
+_ITEM = re.compile(r"(?P<name>\w+) = (?P<of>\w+)\[\d+\]$")
 _BUFFER = re.compile(
     r"^(?:buf\d+|arg\d+_\d+|primals_\d+|tangents_\d+|tmp_tensor_handle_\d+|var_\d+)"
 )
@@ -58,7 +87,7 @@ _CONSTANT_INFO = re.compile(
 )
 # if (16 != arg0_1_size[1]) {     if (arg0_1_size[0] < 2) {     if (16 != arg0_1_stride[0]) {
 _CHECKED = re.compile(
-    r"if \((?:(?P<exact>\d+) != )?(?P<name>\w+)_(?P<what>size|stride)\[(?P<dim>\d{1,3})\]"
+    r"if \((?:(?P<exact>\d{1,19}) != )?(?P<name>\w+)_(?P<what>size|stride)\[(?P<dim>\d{1,3})\]"
     r"(?: (?P<sign>[<>]) (?P<limit>\d{1,19}))?\) \{"
 )
 # int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
@@ -69,9 +98,10 @@ _DEVICE = re.compile(r'<< (?P<name>\w+)_expected_device_type << "\d+\((?P<device
 # extern_kernels.mm(   torch.ops.mylib.boom.default(
 _CALL = re.compile(
     r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:(?:auto )?(?P<target>\w+(?:, \w+)*) = )?"
-    r"(?P<called>call_\w+|\w*?(?:triton|cpp)_\w+?(?=\.run\(|\()|"
-    r"aoti_torch_(?:cpu|cuda|xpu|mps)_\w+|aoti_torch_proxy_executor_call_function|"
-    r"extern_kernels\.\w+|torch\.ops\.[\w.]+|aten\.[\w.]+)(?:\.run)?\((?P<rest>.*)$"
+    r"(?P<called>call_\w++|(?>\w*?(?:triton|cpp)_)\w++|"
+    r"aoti_torch_(?:cpu|cuda|xpu|mps)_\w++|aoti_torch_proxy_executor_call_function|"
+    r"aoti_torch_call_dispatcher|extern_kernels\.\w++|torch\.ops\.[\w.]++|aten\.[\w.]++)"
+    r"(?:\.run)?\((?P<rest>.*)$"
 )
 # launchKernel(kernels.triton_poi_fused_0, grid_0, ..., kernel_args_var_0, stream);
 _LAUNCH = re.compile(r"launchKernel\(kernels\.(?P<called>\w+),.*?\b(?P<array>kernel_args_\w*)\b")
@@ -81,20 +111,24 @@ _ARRAY = re.compile(r"void\* (?P<array>kernel_args_\w*)\[\] = \{(?P<members>[^}]
 _VARIABLE = re.compile(
     r"(?:CUdeviceptr|int64_t|int32_t|auto|int|float|double) (?P<name>var_\d+) = (?P<value>.+);$"
 )
-_NAME = re.compile(r"[A-Za-z_]\w*")
+#: the call of an operator that the proxy executor runs
+PROXY_CALL = "aoti_torch_proxy_executor_call_function"
+_NAME = re.compile(r"\b[A-Za-z_]\w*+")
 #: functions of the runtime that launch nothing
 _NO_KERNEL = re.compile(
     r"^(?:aoti_torch_(?:cpu|cuda|xpu)_(?:get_|set_|guard)\w*|triton_helpers|cpp_prefix)"
 )
 #: characters of a line that are read
 _MAX_LINE = 20_000
+#: results of one call that are taken out after it
+MAX_RESULTS = 1_000
 
 
 class Input(NamedTuple):
     """A graph input as the wrapper's checks know it.
 
     `sizes` and `strides` are as written (numbers or symbols), None where nothing asserts them;
-    `lower` and `upper` are checked bounds by dim; `symbol` is set for a size passed as an input.
+    `lower` and `upper` are checked bounds by dim; `is_size` is true of a size that is an input.
     """
 
     position: int
@@ -132,8 +166,8 @@ def _size(of: Input, dim: int, extent: str) -> str:
 class KernelCall(NamedTuple):
     """A call of a kernel or an operator; `arguments` as written.
 
-    `target` are the names that its result is given to. `nodes`, `ops`, `handle` and `stack` are
-    from the comments (and the profiler's guard) above it.
+    `target` are the names of its results. `nodes`, `ops`, `handle` and `stack` are from the
+    comments (and the profiler's guard) above it.
     """
 
     line: int
@@ -148,13 +182,18 @@ class KernelCall(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """A buffer that is another one under a new name, or a view of it."""
+    """A buffer that is another one under a new name, a view of it, or an item of a tuple.
+
+    One that is itself is new: nothing is in it.
+    """
 
     name: str
     of: str
+    is_item: bool = False
 
 
-class Body(NamedTuple):
+@dataclass(frozen=True)
+class Body:
     """A wrapper as read.
 
     `sizes` maps a symbol to its tensor and dim, `symbols` a symbol to the expression it is set to,
@@ -172,9 +211,13 @@ class Body(NamedTuple):
         """The kernel calls, in order."""
         return tuple(step for step in self.steps if isinstance(step, KernelCall))
 
+    @cached_property
+    def _by_name(self) -> dict[str, Input]:
+        return {one.name: one for one in reversed(self.inputs)}
+
     def input(self, name: str) -> Input | None:
         """The graph input of this name."""
-        return next((one for one in self.inputs if one.name == name), None)
+        return self._by_name.get(name)
 
 
 def read_body(lines: Sequence[str]) -> Body:
@@ -221,6 +264,9 @@ class _Reader:
         self._checks: dict[str, _Checks] = {}
         self._variables: dict[str, str] = {}
         self._arrays: dict[str, tuple[str, ...]] = {}
+        self._outputs: set[str] = set()
+        self._size_inputs: set[str] = set()
+        self._dispatched = ""
         self._comment = _Comment()
 
     def comment_is_over(self) -> None:
@@ -234,8 +280,8 @@ class _Reader:
         if line.startswith(("//", "#")):
             self._read_comment(line)
         elif line.startswith("KernelContextGuard"):
-            if _GUARD.match(line):
-                self._comment.stack = tuple(_stack(line, numbered))
+            if (guard := _GUARD.match(line)) and ')");' not in guard["rest"]:
+                self._comment.stack = tuple(_stack(numbered))
         elif (call := self._call(number, line)) is not None:
             self._steps.append(call)
             self._comment = _Comment()
@@ -265,8 +311,13 @@ class _Reader:
         called = found["called"].removeprefix("call_")
         if _NO_KERNEL.match(called):
             return None
+        if called == "aoti_torch_call_dispatcher":
+            values = tuple(split_arguments(self._dispatched))
+            return self._with_comment(number, called, line, values, ())
         arguments = tuple(split_arguments(found["rest"]))
         target = _listed(found["target"] or "")
+        if called == PROXY_CALL:
+            target = tuple(name for name in proxied(arguments) if name in self._outputs)
         return self._with_comment(number, called, line, arguments, target)
 
     def _with_comment(
@@ -325,12 +376,40 @@ class _Reader:
         elif found := _PYTHON_INPUTS.match(line):
             for position, name in enumerate(found["names"].split(", ")):
                 self._positions.setdefault(name, position)
+        else:
+            self._read_buffer(line)
+
+    def _read_buffer(self, line: str) -> None:
+        if found := _SIZE_INPUT.match(line):
+            self._positions[found["name"]] = int(found["position"])
+            self._size_inputs.add(found["name"])
+        elif found := _NEW.match(line):
+            name = found["name"] or found["handle"]
+            self._steps.append(Alias(name, name))
+        elif found := _OUTPUT.match(line):
+            self._outputs.add(found["name"].removesuffix("_handle"))
+        elif found := _DISPATCHED.match(line):
+            self._dispatched = found["members"]
+        elif found := _RESULT.match(line):
+            self._result(found["name"])
+        elif found := _HANDLE_OF.match(line):
+            self._alias(found["name"], found["of"])
+        elif found := _ITEM.match(line):
+            self._alias(found["name"], found["of"], is_item=True)
         elif found := _ALIAS.match(line):
             self._alias(found["name"], found["of"])
 
-    def _alias(self, name: str, of: str) -> None:
+    def _result(self, name: str) -> None:
+        """A result of the last call, which is taken out after it."""
+        last = self._steps[-1] if self._steps else None
+        if not isinstance(last, KernelCall) or len(last.target) == MAX_RESULTS:
+            return
+        if last.kernel == "aoti_torch_call_dispatcher":
+            self._steps[-1] = last._replace(target=(*last.target, name))
+
+    def _alias(self, name: str, of: str, *, is_item: bool = False) -> None:
         if _BUFFER.match(of) and name != of and not of.endswith(("_handle", "_size", "_stride")):
-            self._steps.append(Alias(name, of))
+            self._steps.append(Alias(name, of, is_item))
 
     def _of(self, name: str) -> _Checks:
         return self._checks.setdefault(name, _Checks())
@@ -339,6 +418,7 @@ class _Reader:
         """Everything that was read."""
         names = self._names or {position: name for name, position in self._positions.items()}
         sizes_given = {value for value in self._symbols.values() if value in self._positions}
+        sizes_given |= self._size_inputs
         constants = {
             name: self._constant_info.get(at, {}).get("original_fqn")
             for name, at in self._constants.items()
@@ -396,17 +476,16 @@ def _filled(exact: dict[int, str], *others: dict[int, int]) -> tuple[str, ...] |
     return tuple(exact.get(dim, "?") for dim in range(max(dims) + 1)) if dims else None
 
 
-def _stack(line: str, numbered: Iterator[tuple[int, str]]) -> Iterator[str]:
+def _stack(numbered: Iterator[tuple[int, str]]) -> Iterator[str]:
     """The stack in a guard: one entry for each `File` line, with the code below it."""
     entry: list[str] = []
     for _, inner in numbered:
-        ends = ')");' in inner
-        text = inner.split(')");')[0].rstrip()
+        text, ends, _ = inner.partition(')");')
         if text.lstrip().startswith("File ") and entry:
             yield "\n".join(entry)
             entry = []
-        if text.strip():
-            entry.append(text)
+        if text.strip(" ^~"):
+            entry.append(text.rstrip() if entry else text.strip())
         if ends:
             break
     if entry:
@@ -449,6 +528,12 @@ def _argument(text: str) -> Iterator[str]:
         yield text.strip()
 
 
+def proxied(arguments: Sequence[str]) -> Iterator[str]:
+    """The tensors that a call through the proxy executor is given, its results among them."""
+    _, _, members = (arguments[-1] if arguments else "").partition("{")
+    yield from (member.strip() for member in members.partition("}")[0].split(",") if member.strip())
+
+
 def tensor_of(argument: str) -> str | None:
     """The buffer, input or constant that an argument is or views; None for a number."""
     cleaned = argument.partition("=")[2] if re.match(r"\w+=", argument) else argument
@@ -461,5 +546,6 @@ _WORDS = frozenset(
     | {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "at", "c10", "BFloat16", "Half"}
     | {"std", "move", "this", "array", "AtenTensorHandle", "reinterpret_cast", "CUdeviceptr"}
     | {"reinterpret_tensor", "reinterpret_tensor_wrapper", "wrap_with_raii_handle_if_needed"}
-    | {"c_void_p", "data_ptr", "convert_arrayref_tensor_to_tensor"}
+    | {"c_void_p", "data_ptr", "convert_arrayref_tensor_to_tensor", "RAIIAtenTensorHandle"}
+    | {"torch", "stable", "detail", "from"}
 )

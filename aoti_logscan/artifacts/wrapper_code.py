@@ -25,15 +25,15 @@ _CPP = re.compile(
 _DEF = re.compile(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
 #     inputs_info_[0].name = "arg0_1";
 _INPUT = re.compile(
-    r'^\s*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
+    r'^[ \t]*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
 )
 #     arg0_1, arg1_1 = args
 _PYTHON_INPUTS = re.compile(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
-_INDENT = re.compile(r"^ {4}", re.MULTILINE)
 _CALL = re.compile(
     r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\((?P<shim>\w+)\("
     r"|(?P<kernel>(?:call_)?(?:triton|cpp)_\w+?|extern_kernels\.\w+|aoti_torch_\w+)(?:\.run)?\()"
 )
+_BASENAME = re.compile(r"[^/\\]+$")
 #: symbols of the hash in a generated file's name
 _HASH_LENGTH = 51
 
@@ -79,7 +79,7 @@ def triton_sources(name: str, text: str) -> list[Source]:
     found = [
         Source(
             match["variable"] or match["quoted"],
-            _INDENT.sub("", match["source"]) if indented else match["source"],
+            match["source"].replace("\n    ", "\n") if indented else match["source"],
         )
         for match in _TRITON.finditer(text)
     ]
@@ -118,3 +118,9 @@ def call_on(wrapper: Wrapper, line: int) -> CallLine | None:
     if match is None:
         return None
     return CallLine(match["shim"] or match["kernel"].removeprefix("call_"), line, text)
+
+
+def stem(file: str) -> str:
+    """`cabc` for `/tmp/x/cabc.wrapper.cpp` and `pkg.pt2!m/data/cabc.wrapper.cpp`."""
+    found = _BASENAME.search(file)
+    return found[0].split(".", 1)[0] if found else file
