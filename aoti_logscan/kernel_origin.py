@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from aoti_logscan.artifacts.dataflow import Operand
 from aoti_logscan.artifacts.library import Launch, Library
+from aoti_logscan.artifacts.wrapper_body import PROXY_CALL
 from aoti_logscan.launches import Launch as MarkedLaunch
 from aoti_logscan.report import (
     BufferUse,
@@ -21,30 +22,79 @@ from aoti_logscan.report import (
 )
 
 
-def completed(kernel: Kernel, library: Library) -> Kernel:
+def completed(kernel: Kernel, library: Library, marked: Sequence[MarkedLaunch] = ()) -> Kernel:
     """The kernel with its call, the producers of what it read, and the user's lines.
 
-    Nothing is added where the code at hand has no such call, or several that may be meant.
+    `marked` are the launches of its run. Nothing is added where the code at hand has no such call;
+    of several that may be meant, only the nodes and lines that they come from, all of them.
     """
-    launch = _launch(kernel, library)
+    launch = _launch(kernel, library, marked)
     if launch is None:
-        return kernel
+        return _of_several(kernel, library)
     told = _told(launch, library)
     return msgspec.structs.replace(kernel, **{**told, "call": kernel.call or told["call"]})
 
 
-def _launch(kernel: Kernel, library: Library) -> Launch | None:
+def _of_several(kernel: Kernel, library: Library) -> Kernel:
+    origins = [library.origin(launch) for launch in library.launches_of(kernel.name)]
+    return msgspec.structs.replace(
+        kernel,
+        source_nodes=_joined(origin.source_nodes for origin in origins),
+        aten_ops=_joined(origin.aten_ops for origin in origins),
+        user_stack=_joined(origin.user_stack for origin in origins),
+    )
+
+
+def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for part in parts for one in part))
+
+
+def _launch(kernel: Kernel, library: Library, marked: Sequence[MarkedLaunch]) -> Launch | None:
     call = kernel.call
     if call is not None and call.file is not None and call.line is not None:
         found = library.launch_on(call.file, call.line)
         if found is not None:
             return found
-    return _only_launch(kernel.name, library)
+    of_marks = (one for one in marked if one.index == kernel.launch_index)
+    mark = next(of_marks, None) if kernel.found_by == "printer" else None
+    return _meant(kernel.name, library, mark, marked)
 
 
-def _only_launch(name: str, library: Library) -> Launch | None:
+def _meant(
+    name: str,
+    library: Library,
+    mark: MarkedLaunch | None,
+    marked: Sequence[MarkedLaunch],
+) -> Launch | None:
+    """The call that is meant: the only one, or the one that a marked launch singles out."""
     found = library.launches_of(name)
-    return found[0] if len(found) == 1 else None
+    if len(found) == 1 or not found:
+        return found[0] if found else None
+    if mark is None:
+        return None
+    printed = {one.argument for one in mark.marks if one.argument is not None}
+    if printed:
+        given = [one for one in found if printed <= {arg.argument for arg in one.use.operands}]
+    else:
+        given = _by_order(mark, marked, library.launches_in(found[0].unit))
+    return given[0] if len(given) == 1 else None
+
+
+def _by_order(
+    mark: MarkedLaunch, marked: Sequence[MarkedLaunch], calls: Sequence[Launch]
+) -> list[Launch]:
+    """The call at a mark's place, where the marks before it are the wrapper's calls in order.
+
+    Calls of the proxy executor print no mark.
+    """
+    printing = [call for call in calls if call.use.call.kernel != PROXY_CALL]
+    run = [one.kernel for one in marked if one.source == mark.source and one.index <= mark.index]
+    names = [call.use.call.kernel for call in printing]
+    at = (len(run) - 1) % len(names)
+    whole = len(run) - 1 - at
+    if run[whole:] != names[: at + 1] or run[:whole] != names * (whole // len(names)):
+        return []
+    return [printing[at]]
 
 
 def _told(launch: Launch, library: Library) -> dict[str, Any]:
@@ -75,7 +125,7 @@ def _producers(launch: Launch) -> Iterator[Producer]:
 def launch_reports(marked: Sequence[MarkedLaunch], library: Library) -> list[LaunchReport]:
     """The launches that were marked, with what the code tells; without any, the code's own calls.
 
-    A marked launch gets what the code tells where its kernel is called in one place only.
+    A marked launch gets what the code tells of the call that it singles out.
     """
     if not marked:
         return list(_calls(library))
@@ -88,10 +138,17 @@ def launch_reports(marked: Sequence[MarkedLaunch], library: Library) -> list[Lau
             source=launch.first.event.place.source,
             line=launch.first.event.place.line,
             arguments=launch.arguments(),
-            **(_told(found, library) if (found := _only_launch(launch.kernel, library)) else {}),
+            **_told_of_mark(launch, marked, library),
         )
         for launch in marked
     ]
+
+
+def _told_of_mark(
+    mark: MarkedLaunch, marked: Sequence[MarkedLaunch], library: Library
+) -> dict[str, Any]:
+    found = _meant(mark.kernel, library, mark, marked)
+    return _told(found, library) if found else {}
 
 
 def _calls(library: Library) -> Iterator[LaunchReport]:

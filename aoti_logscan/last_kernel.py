@@ -113,7 +113,7 @@ def last_kernel(
     if inferred and found.found_by in _HOST_SIDE:
         certainty = max(found.certainty, "likely", key=CERTAINTIES.index)
         found = msgspec.structs.replace(found, certainty=certainty)
-    return completed(found, library)
+    return completed(found, library, launches(sorted(scene.situations, key=_order)))
 
 
 def _is_before_the_run(routed: Routed) -> bool:
@@ -284,9 +284,12 @@ def _in_traceback(frames: Sequence[Frame]) -> tuple[str, Frame] | None:
     return None
 
 
+def _order(situation: Situation) -> tuple[int, str, int, int]:
+    return situation.order
+
+
 def _by_printer(scene: _Scene) -> Iterator[Kernel]:
-    in_order = sorted(scene.situations, key=lambda situation: situation.order)
-    found = launches(in_order)
+    found = launches(sorted(scene.situations, key=_order))
     home = scene.situations[0].event.place.source if scene.situations else None
     last = last_launch(found, home)
     if last is None:

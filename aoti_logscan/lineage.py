@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -94,22 +94,44 @@ def lineage(check: Check, library: Library) -> Lineage | None:
     if not found and not (check.file and library.is_of_another_model(check.file)):
         said = _saying(check, library)
         names = tuple(dict.fromkeys(definition.name for _, definition in said))
-        if len(names) == 1:
-            found = _asserting(said, library, check.is_on_line_of, check.is_said_by)
+        found = _asserting(said, library, check.is_on_line_of, check.is_said_by)
     if len(names) > 1:
-        return _ambiguous(check, names)
+        return _ambiguous(check, names, [_Tracer(check, one, library) for one in found])
     return _Tracer(check, _best(found, library), library).lineage() if found else None
 
 
-def _ambiguous(check: Check, names: tuple[str, ...]) -> Lineage:
+def _ambiguous(check: Check, names: tuple[str, ...], tracers: Sequence[_Tracer]) -> Lineage:
+    """What holds of all kernels that fit."""
+    sources = [tracer.source for tracer in tracers]
+    bounds = [tracer.bound for tracer in tracers]
+    if len({tracer.wrapper for tracer in tracers}) > 1:
+        # names of one wrapper mean nothing in another
+        bounds = [Bound(parameter=one.parameter) for one in bounds]
+        sources = [IndexSource(kind=one.kind, parameter=one.parameter) for one in sources]
+    same_kind = len({source.kind for source in sources}) == 1
     return Lineage(
         kernel=None,
         index=check.index,
         lower=check.lower,
         upper=check.upper,
+        bound=_agreed(bounds, Bound()),
+        index_source=_agreed(sources, IndexSource(kind=sources[0].kind)) if same_kind else None,
         candidates=names,
         cause=f"{len(names)} kernels have this check; the log does not tell which one failed",
     )
+
+
+_Told = TypeVar("_Told", Bound, IndexSource)
+
+
+def _agreed(told: Sequence[_Told], unknown: _Told) -> _Told:
+    """The fields that are the same in all; the rest as in `unknown`."""
+    fields = {
+        name: getattr(told[0], name)
+        for name in unknown.__struct_fields__
+        if all(getattr(one, name) == getattr(told[0], name) for one in told)
+    }
+    return msgspec.structs.replace(unknown, **fields) if told else unknown
 
 
 def _in_file(check: Check, library: Library) -> list[_Found]:
@@ -167,7 +189,7 @@ class _Tracer:
 
     def lineage(self) -> Lineage:
         """Everything that the code tells."""
-        bound, source = self._bound(), self._source()
+        bound, source = self.bound, self.source
         values = self._failing_values()
         origin = self._origin()
         check = self._check
@@ -183,11 +205,21 @@ class _Tracer:
             source_nodes=origin.source_nodes,
             aten_ops=origin.aten_ops,
             user_stack=origin.user_stack,
-            cause=_cause(check, bound, source, self._told_sizes(bound, values), values),
-            fixes=(*_size_fixes(bound, values), *self._data_fixes(bound, source)),
+            cause=self._cause(bound, source, values),
+            fixes=(*self._size_fixes(values), *self._data_fixes(bound, source)),
         )
 
-    def _told_sizes(self, bound: Bound, values: Sequence[Mapping[str, int]]) -> str:
+    def _cause(self, bound: Bound, source: IndexSource, values: Sequence[Mapping[str, int]]) -> str:
+        """Why the check fails, in one sentence."""
+        if values:
+            return f"{self._told_sizes(values)}; then the index is {values[0]['index']}"
+        limit = _limit(self._check, bound)
+        if source.kind == "computed":
+            return f"the index is computed from sizes and is out of range for {limit}"
+        value = "a value in" if self._slice.is_loaded_as_it_is else "the index made from"
+        return f"{value} {_told_source(source)} is out of range for {limit}"
+
+    def _told_sizes(self, values: Sequence[Mapping[str, int]]) -> str:
         """The first sizes that fail, as sizes of inputs, and what keeps them out."""
         if not values:
             return ""
@@ -196,12 +228,30 @@ class _Tracer:
         for name, value in sizes.items():
             dim = _input_dim(name, self._body) if self._body else None
             told.append(f"{_told_dim(dim) if dim else name} may be {value}")
-        if len(sizes) > 1 or bound.input is None or bound.argument not in sizes:
-            return " and ".join(told)
-        lower, upper, value = bound.checked_lower, bound.checked_upper, sizes[bound.argument]
-        refused = (lower is not None and value < lower) or (upper is not None and value > upper)
+        refused = any(self._is_refused(name, value) for name, value in sizes.items())
         guard = "only the input checks refuse that" if refused else "nothing refuses that"
-        return f"{told[0]}, and {guard}"
+        return f"{' and '.join(told)}, and {guard}"
+
+    def _is_refused(self, symbol: str, value: int) -> bool:
+        """Whether a check that is compiled into the wrapper refuses a size."""
+        dim = _input_dim(symbol, self._body) if self._body else None
+        known = self._body.input(dim.name) if self._body and dim else None
+        if known is None or dim is None or dim.dim is None:
+            return False
+        return not known.lower.get(dim.dim, 0) <= value <= known.upper.get(dim.dim, value)
+
+    def _size_fixes(self, values: Sequence[Mapping[str, int]]) -> Iterator[str]:
+        """What to do about sizes that make the index fail."""
+        if not values:
+            return
+        sizes = {name: value for name, value in values[0].items() if name != "index"}
+        if any(self._is_refused(name, value) for name, value in sizes.items()):
+            yield "Run with AOTI_RUNTIME_CHECK_INPUTS=1: the package's own checks refuse that."
+        where = self._told_sizes(values).rpartition(", and ")[0].replace(" may be ", " is ")
+        yield f"Guard in forward: return early, or torch._check(), where {where}."
+        if len(sizes) == 1 and 0 in sizes.values():
+            yield f"Or forbid it at export, with Dim(..., min=1) for {where.removesuffix(' is 0')}."
+        yield f"Add a sample input where {where}, so that export sees the case."
 
     def _data_fixes(self, bound: Bound, source: IndexSource) -> Iterator[str]:
         """What to do about loaded values, in terms of the tensor that they are loaded from."""
@@ -223,7 +273,8 @@ class _Tracer:
         if bound.parameter is not None and bound.input is not None:
             upper, where = "n", f", where n is {_told_dim(bound.input)}"
         upper = number(upper)
-        lower = f"-{upper}" if self._slice.wraps else "0"
+        negative = f"-{upper}" if upper.isalnum() else f"-({upper})"
+        lower = negative if self._slice.wraps else "0"
         return f"every value must be at least {lower} and below {upper}{where}"
 
     def _origin(self) -> Origin:
@@ -240,7 +291,14 @@ class _Tracer:
             return {}
         return arguments_by_parameter(self._launch.use.call, self._code)
 
-    def _bound(self) -> Bound:
+    @property
+    def wrapper(self) -> str | None:
+        """The file that calls the kernel."""
+        return self._launches[0].unit.name if self._launches else None
+
+    @property
+    def bound(self) -> Bound:
+        """What the upper bound is."""
         upper = self._check.upper
         if upper is None:
             return Bound()
@@ -293,7 +351,9 @@ class _Tracer:
         dim = fitting[0] if len(fitting) == 1 else None
         return InputDim(position=known.position, name=known.name, dim=dim) if fitting else None
 
-    def _source(self) -> IndexSource:
+    @property
+    def source(self) -> IndexSource:
+        """Where the index comes from."""
         loads, sizes = self._slice.parts
         if not loads:
             return IndexSource(kind="computed")
@@ -399,22 +459,6 @@ def _told_source(source: IndexSource) -> str:
     return source.argument or source.parameter or "the data"
 
 
-def _cause(
-    check: Check,
-    bound: Bound,
-    source: IndexSource,
-    sizes: str,
-    values: Sequence[Mapping[str, int]],
-) -> str:
-    """Why the check fails, in one sentence; `sizes` tells of the first of the failing values."""
-    if values:
-        return f"{sizes}; then the index is {values[0]['index']}"
-    limit = _limit(check, bound)
-    if source.kind == "computed":
-        return f"the index is computed from sizes and is out of range for {limit}"
-    return f"a value in {_told_source(source)} is out of range for {limit}"
-
-
 def _limit(check: Check, bound: Bound) -> str:
     if bound.input is None:
         return f"the bound {check.upper}" if check.upper else "its bound"
@@ -422,16 +466,3 @@ def _limit(check: Check, bound: Bound) -> str:
         return f"the bound {check.upper}, {_told_dim(bound.input)}"
     link = "which is" if bound.parameter == check.upper else "made from"
     return f"the bound {check.upper}, {link} {_told_dim(bound.input)}"
-
-
-def _size_fixes(bound: Bound, values: Sequence[Mapping[str, int]]) -> Iterable[str]:
-    """What to do about a size that makes the index fail."""
-    if not values:
-        return ()
-    value = min(size for name, size in values[0].items() if name != "index")
-    where = _told_dim(bound.input) if bound.input else "the size"
-    return (
-        f"Guard in forward: return early, or torch._check(), where {where} is {value}.",
-        f"Or forbid it at export: Dim(..., min={value + 1}) for {where}.",
-        f"Add a sample input where {where} is {value}, so that export sees the case.",
-    )

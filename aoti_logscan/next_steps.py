@@ -146,7 +146,15 @@ def _own_steps(scene: Scene) -> Iterator[NextStep]:
                     "compile" if step.takes_effect == "compile" else "run"
                 )
                 why = fill(step.why, finding.facts)
-                yield _step(fill(step.title, finding.facts), command, effect, why)
+                title = fill(step.title, finding.facts)
+                if _asks_for_code(command) and scene.code.wrappers:
+                    title = "Give the package of this very model: none here has the failing kernel"
+                if not (_asks_for_code(command) and scene.lineage is not None):
+                    yield _step(title, command, effect, why)
+
+
+def _asks_for_code(command: str | None) -> bool:
+    return command is not None and "--package" in command
 
 
 def _fits(step: Next, facts: Mapping[str, Any]) -> bool:

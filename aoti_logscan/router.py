@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from aoti_logscan import bounds
 from aoti_logscan.artifacts.library import Library
-from aoti_logscan.artifacts.wrapper_body import expected
+from aoti_logscan.artifacts.wrapper_body import Input, expected, may_check
 from aoti_logscan.events import ErrorText, InputCheck, PythonException
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
@@ -173,7 +173,7 @@ def _input_name(library: Library, situation: Situation) -> str | None:
     event = situation.event
     if not isinstance(event, InputCheck) or event.input is None:
         return None
-    return library.input_name(event.input, [situation.shim.file] if situation.shim else [])
+    return library.input_name(event.input, _named_files(situation), _fits(event))
 
 
 def _input_expected(library: Library, situation: Situation) -> str | None:
@@ -181,8 +181,16 @@ def _input_expected(library: Library, situation: Situation) -> str | None:
     event = situation.event
     if not isinstance(event, InputCheck) or event.input is None:
         return None
-    known = library.input(event.input, [situation.shim.file] if situation.shim else [])
+    known = library.input(event.input, _named_files(situation), _fits(event))
     return expected(known) if known else None
+
+
+def _named_files(situation: Situation) -> list[str]:
+    return [situation.shim.file] if situation.shim else []
+
+
+def _fits(check: InputCheck) -> Callable[[Input], bool]:
+    return lambda known: may_check(known, check.property, check.dim, check.expected)
 
 
 def _custom_ops(library: Library, _situation: Situation) -> str | None:

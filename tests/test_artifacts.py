@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from aoti_logscan.artifacts import package
 from aoti_logscan.artifacts.library import Library, stems_in
 from aoti_logscan.artifacts.package import Package, read_artifact
+from aoti_logscan.artifacts.wrapper_body import may_check
 from aoti_logscan.artifacts.wrapper_code import (
     CallLine,
     Wrapper,
@@ -357,10 +359,33 @@ def test_packages_that_disagree_on_an_input_give_no_name() -> None:
     library = Library(
         [
             _package("a", None, _wrapper("a.cpp", "x", "y")),
-            _package("b", None, _wrapper("b.cpp", "x")),
+            _package("b", None, _wrapper("b.cpp", "x", "z")),
         ]
     )
     assert [library.input_name(0), library.input_name(1)] == ["x", None]
+
+
+def test_only_model_with_so_many_inputs_names_one() -> None:
+    library = Library(
+        [
+            _package("a", None, _wrapper("a.cpp", "x", "y")),
+            _package("b", None, _wrapper("b.cpp", "z")),
+        ]
+    )
+    assert library.input_name(1) == "y"
+
+
+def test_check_of_an_input_tells_which_of_two_models_refused_it() -> None:
+    text = 'inputs_info_[0].name = "{}";\nif ({}_size[0] > {}) {{\n'
+    packages = [
+        _package(name, None, read_wrapper(f"{name}.wrapper.cpp", text.format(name, name, limit)))
+        for name, limit in (("few", 64), ("many", 4096))
+    ]
+    library = Library(packages)
+    check = partial(may_check, of="dim-upper-bound", dim=0, expected=4096)
+    assert library.input_name(0, fits=check) == "many"
+    other = partial(may_check, of="dim-upper-bound", dim=0, expected=7)
+    assert library.input_name(0, fits=other) is None
 
 
 def test_wrapper_that_the_failure_names_decides_on_the_input() -> None:

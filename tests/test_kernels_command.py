@@ -341,3 +341,55 @@ def test_events_go_to_the_output_file(run: Run, tmp_path: Path) -> None:
     assert result.output == ""
     assert file.read_text(encoding="utf-8") == run("-f", "events", "-", stdin=LOG.encode()).stdout
     assert len(file.read_text(encoding="utf-8").splitlines()) == 5
+
+
+def _mark(phase: str, kernel: str) -> str:
+    return f"[ {phase}_launch: {kernel} ]\n"
+
+
+MM, FUSED = "aoti_torch_cpu_mm_out", "cpp_fused_mul_relu_sigmoid_0"
+SOFTMAX = "cpp_fused__log_softmax_1"
+DIED = "run.sh: line 7:   977 Segmentation fault      (core dumped) python serve.py\n"
+
+
+def _done(*kernels: str) -> str:
+    return "".join(_mark("before", kernel) + _mark("after", kernel) for kernel in kernels)
+
+
+def _last(run: Run, tmp_path: Path, log: str) -> dict[str, Any]:
+    (tmp_path / "run.log").write_text(log)
+    report = json.loads(
+        run("-f", "json", str(tmp_path / "run.log"), str(TOWER / "tower.pt2")).stdout
+    )
+    last: dict[str, Any] = report["last_kernel"]
+    return last
+
+
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        ((), 966),
+        ((MM, FUSED), 980),
+        ((MM, FUSED, MM, SOFTMAX), 966),
+        ((MM, FUSED, MM, SOFTMAX, MM, FUSED), 980),
+    ],
+)
+def test_order_of_marks_tells_calls_of_one_operator_apart(
+    done: tuple[str, ...], line: int, run: Run, tmp_path: Path
+) -> None:
+    last = _last(run, tmp_path, _done(*done) + _mark("before", MM) + DIED)
+    assert (last["name"], last["call"]["line"]) == (MM, line)
+    assert last["source_nodes"] == (["matmul"] if line == 966 else ["matmul_1"])
+
+
+def test_marks_in_another_order_than_the_calls_tell_no_call(run: Run, tmp_path: Path) -> None:
+    last = _last(run, tmp_path, _done(FUSED, MM) + _mark("before", MM) + DIED)
+    assert last["call"] is None
+    assert last["source_nodes"] == ["matmul", "matmul_1"]
+
+
+def test_printed_arguments_tell_calls_of_one_operator_apart(run: Run, tmp_path: Path) -> None:
+    block = BLOCK.replace("k0 - buf0", f"{MM} - buf2")
+    last = _last(run, tmp_path, block + DIED)
+    assert last["call"]["line"] == 980
+    assert {"argument": "buf1", "kernel": FUSED, "input": None} in last["producers"]

@@ -73,7 +73,8 @@ def test_kernels_that_say_the_same_are_candidates() -> None:
     found = lineage(_check(), library)
     assert found is not None
     assert (found.kernel, found.candidates) == (None, ("triton_poi_fused_0", "triton_poi_fused_9"))
-    assert (found.bound, found.index_source) == (None, None)
+    assert found.bound == Bound(parameter="ks0")
+    assert found.index_source == IndexSource(kind="loaded", parameter="in_ptr0")
 
 
 def test_a_name_in_the_log_decides_between_candidates() -> None:

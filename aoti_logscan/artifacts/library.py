@@ -7,7 +7,7 @@ wrappers, the code of kernels) is read when it is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar
 
@@ -109,25 +109,44 @@ class Library:
         known = name in self._kernels or any(stem(unit.name) == name for unit in self.units)
         return bool(_HASHED.match(name)) and bool(self._kernels) and not known
 
-    def input_name(self, position: int, files: Iterable[str] = ()) -> str | None:
-        """What input `position` is called; `files` are wrapper files that the failure names."""
-        wrappers = [wrapper for wrapper in self._wrappers if wrapper.inputs]
-        named = {stem(file) for file in files}
-        if matching := [wrapper for wrapper in wrappers if stem(wrapper.name) in named]:
-            wrappers = matching
-        names = {
-            wrapper.inputs[position] if position < len(wrapper.inputs) else None
-            for wrapper in wrappers
-        }
-        return _only(names) or None
+    def input_name(
+        self,
+        position: int,
+        files: Iterable[str] = (),
+        fits: Callable[[Input], bool] = lambda known: True,
+    ) -> str | None:
+        """What input `position` is called; `files` are wrapper files that the failure names.
 
-    def input(self, position: int, files: Iterable[str] = ()) -> Input | None:
-        """What is known of input `position`, where all wrappers at hand agree."""
-        named = {stem(file) for file in files}
-        units = [unit for unit in self.units if unit.body.inputs]
-        units = [unit for unit in units if stem(unit.name) in named] or units
-        found = [one for unit in units for one in unit.body.inputs if one.position == position]
+        Of several models, those are meant whose checks of the input fit.
+        """
+        found = self._inputs(position, files)
+        if len({one.name for one in found}) > 1:
+            found = [one for one in found if fits(one)]
+        return _only({one.name for one in found}) or None
+
+    def input(
+        self,
+        position: int,
+        files: Iterable[str] = (),
+        fits: Callable[[Input], bool] = lambda known: True,
+    ) -> Input | None:
+        """What is known of input `position`, where all models that fit agree."""
+        found = self._inputs(position, files)
+        if any(one != found[0] for one in found):
+            found = [one for one in found if fits(one)]
         return found[0] if found and all(one == found[0] for one in found) else None
+
+    def _inputs(self, position: int, files: Iterable[str]) -> list[Input]:
+        """The inputs at a position, of the models that have so many."""
+        named = {stem(file) for file in files}
+        units = [unit for unit in self.units if unit.wrapper.inputs]
+        units = [unit for unit in units if stem(unit.name) in named] or units
+        found = []
+        for unit in units:
+            if position < len(unit.wrapper.inputs):
+                name = unit.wrapper.inputs[position]
+                found.append(unit.body.input(name) or Input(position, name))
+        return found
 
     @cached_property
     def custom_ops(self) -> tuple[str, ...]:

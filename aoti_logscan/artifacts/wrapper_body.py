@@ -142,6 +142,24 @@ class Input(NamedTuple):
     is_size: bool = False
 
 
+def may_check(known: Input, of: str, dim: int | None, expected: object) -> bool:
+    """Whether the wrapper's checks of an input may be those that refused it.
+
+    `of` is the refused property; False where what is compiled in says something else.
+    """
+    at = -1 if dim is None else dim
+    told: dict[str, object] = {
+        "dtype": known.dtype,
+        "device": known.device,
+        "dim": known.lower.get(at) if known.lower.get(at) == known.upper.get(at) else "?",
+        "dim-lower-bound": known.lower.get(at, "?"),
+        "dim-upper-bound": known.upper.get(at, "?"),
+        "stride": next(iter((known.strides or ())[at : at + 1]), None) if at >= 0 else None,
+    }
+    checked = told.get(of)
+    return checked is None or str(checked) == str(expected)
+
+
 def expected(of: Input) -> str | None:
     """What is expected of an input, as `float32 [s77 (2 to 64), 16], strides [16, 1], on cuda`."""
     parts = [of.dtype] if of.dtype else []

@@ -78,7 +78,9 @@ def _index(source: IndexSource) -> str:
 def _bound(lineage: Lineage) -> str:
     bound = lineage.bound
     assert bound is not None
-    chain = [lineage.upper or "?"]
+    if lineage.upper is None:
+        return f"at least {lineage.lower}" if lineage.lower is not None else "?"
+    chain = [lineage.upper]
     if bound.parameter is not None and bound.parameter != lineage.upper:
         chain = [f"{lineage.upper}, where {bound.parameter}"]
     if bound.argument is not None and bound.argument != chain[-1]:
@@ -86,11 +88,16 @@ def _bound(lineage: Lineage) -> str:
     if bound.input is not None:
         of = f"size {bound.input.dim} of " if bound.input.dim is not None else ""
         chain.append(f"{of}input {bound.input.position} ({bound.input.name})")
-    lower, upper = bound.checked_lower, bound.checked_upper
-    limits = [f"at least {lower}"] if lower is not None else []
-    limits += [f"at most {upper}"] if upper is not None else []
-    checked = f", checked: {', '.join(limits)}" if limits and lower != upper else ""
-    return " = ".join(chain) + checked
+    return " = ".join(chain) + _checked(bound.checked_lower, bound.checked_upper)
+
+
+def _checked(lower: int | None, upper: int | None) -> str:
+    """What the wrapper's checks demand of the bound; an exact size says nothing new."""
+    if lower == upper:
+        return ""
+    if lower is None:
+        return f", checked up to {upper}"
+    return f", checked {lower} or more" if upper is None else f", checked {lower} to {upper}"
 
 
 def origin(stack: tuple[str, ...], nodes: tuple[str, ...]) -> str | None:
