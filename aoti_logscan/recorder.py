@@ -105,18 +105,9 @@ class Recorder:
         """A file elsewhere with the end of the output that could not be recorded."""
         if not self._tail:
             return None
-        from tempfile import gettempdir, mkstemp
-
-        for place in (gettempdir(), "/dev/shm"):
+        for place in (None, "/dev/shm"):
             with contextlib.suppress(OSError):
-                file, name = mkstemp(".log", "aoti-logscan-end-", place)
-                try:
-                    _write(file, self._tail)
-                    return Path(name)
-                except OSError:
-                    os.unlink(name)
-                finally:
-                    os.close(file)
+                return _spilled(self._tail, place)
         return None
 
     def _arrived(self, count: int) -> None:
@@ -153,6 +144,21 @@ class Recorder:
     def _broke(self, error: OSError) -> None:
         at = f"after {self.recorded:,} bytes" if self.recorded else "at its start"
         self.problem = f"the recording in {self.folder} stopped {at}: {error.strerror or error}"
+
+
+def _spilled(tail: bytes | bytearray, place: str | None) -> Path:
+    """A new file in this folder (None: where temporary files go) that holds the tail."""
+    from tempfile import mkstemp
+
+    file, name = mkstemp(".log", "aoti-logscan-end-", place)
+    try:
+        _write(file, tail)
+    except OSError:
+        os.unlink(name)
+        raise
+    finally:
+        os.close(file)
+    return Path(name)
 
 
 def _write(file: int, data: bytes | bytearray) -> None:

@@ -17,8 +17,9 @@ TRACE = "TORCH_TRACE"
 #: flags that are baked into a package or a compiled function; at run time they do nothing
 COMPILE_FLAGS = ("TORCHINDUCTOR_NAN_ASSERTS", PRINTER, FILTER)
 
-#: what every recording sets: what Python prints comes at once and in order, a crash has frames
-_ALWAYS = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
+#: what every recording sets: a crash tells its Python frames. Not PYTHONUNBUFFERED: on a terminal
+#: lines are flushed anyway, and with it a `print` is several writes, which ranks interleave
+_ALWAYS = {"PYTHONFAULTHANDLER": "1"}
 # each runtime reads its own and no other, so that all can be set without knowing the build;
 # torch 2.13, cpp_stacktraces.cpp: of {dladdr, addr2line, fast} only the last two name all frames,
 # and addr2line may take minutes
