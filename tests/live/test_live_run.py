@@ -33,7 +33,18 @@ def record(
 ) -> Recorded:
     """Run on this rung, from this folder, with the recording in `target`."""
     diagnosis = target.with_suffix(".report")
-    words = ["run", "--step", step, "--record", target, "-f", "json", "-o", diagnosis, "--"]
+    words: list[str | Path] = [
+        "run",
+        "--step",
+        step,
+        "--record",
+        target,
+        "-f",
+        "json",
+        "-o",
+        diagnosis,
+        "--",
+    ]
     done = subprocess.run(
         [COMMAND, *words, *command],
         cwd=folder,
@@ -76,7 +87,7 @@ def test_values_survive_a_crash_and_their_package_is_kept(
 
 
 def test_printer_is_not_on_for_a_package_that_is_only_loaded(job: Job, tmp_path: Path) -> None:
-    command = [sys.executable, SCRIPTS / "serve.py", job.package, "shape"]
+    command: list[str | Path] = [sys.executable, SCRIPTS / "serve.py", job.package, "shape"]
     run = record(job.folder, "kernels", command, tmp_path / "kept")
     assert f"{PRINTER} acts only on what the command compiles" in run.said
     assert states(run.report)[PRINTER] == "unknown"
@@ -84,7 +95,7 @@ def test_printer_is_not_on_for_a_package_that_is_only_loaded(job: Job, tmp_path:
 
 
 def test_printer_is_on_where_the_command_compiles(tmp_path: Path, job: Job) -> None:
-    command = [sys.executable, SCRIPTS / "build.py", tmp_path / "built.pt2"]
+    command: list[str | Path] = [sys.executable, SCRIPTS / "build.py", tmp_path / "built.pt2"]
     run = record(job.folder, "kernels", command, tmp_path / "kept")
     assert run.status == 0
     assert states(run.report)[PRINTER] == "on"
@@ -93,7 +104,7 @@ def test_printer_is_on_where_the_command_compiles(tmp_path: Path, job: Job) -> N
 
 
 def test_wrong_shape_is_decided_by_climbing(job: Job, piped: Piped, tmp_path: Path) -> None:
-    command = [sys.executable, SCRIPTS / "serve.py", job.package, "shape"]
+    command: list[str | Path] = [sys.executable, SCRIPTS / "serve.py", job.package, "shape"]
     plain = subprocess.run(
         command, cwd=job.folder, env=environment(job.folder), capture_output=True, check=False
     )
