@@ -19,7 +19,7 @@ from aoti_logscan.recording import PACKAGES
 #: bytes of a package that are copied; up to the second number it is linked, else only noted
 MAX_COPIED, MAX_LINKED = 64 << 20, 1 << 30
 #: packages kept, paths looked up, places looked at
-_MAX_PACKAGES, _MAX_PATHS, _MAX_PLACES = 100, 5_000, 200_000
+_MAX_PACKAGES, _MAX_PATHS, _MAX_PLACES = 100, 5_000, 50_000
 #: bytes read at a time, and those of the piece before that a path may begin in
 _WINDOW, _LONGEST_PATH = 1 << 20, 4096
 _SUFFIX = b".pt2"
@@ -47,8 +47,10 @@ def packages(named: Iterable[str], output: Path) -> Iterator[Package]:
             return
         seen.add(candidate)
         with contextlib.suppress(OSError, ValueError):
+            if not os.path.isfile(candidate):
+                continue
             path = os.path.realpath(os.fsdecode(candidate))
-            if path not in given and os.path.isfile(path):
+            if path not in given:
                 given.add(path)
                 yield Package(path, os.path.getsize(path))
 
