@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -148,6 +150,68 @@ def kernels(
         found = _opened(paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank))
         text = render.render_kernels(found)
     _write(render_value(found) if form == "json" else text, None)
+
+
+@cli.command(
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[OPTIONS] --",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+@click.option(
+    "--step",
+    type=click.Choice(["sanity", "pinpoint", "kernels", "inspect", "auto"]),
+    help="A rung of the debugging ladder; auto climbs it while the verdict is undecided.",
+)
+@click.option(
+    "--record",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    help="Keep the recording here; a recording that is there is renamed.",
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the diagnosis here.")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    command: tuple[str, ...],
+    step: str | None,
+    folder: str | None,
+    output: str | None,
+    form: str,
+    packages: tuple[str, ...],
+) -> None:
+    """Run a command, record what it prints, and say why it failed.
+
+    Its output passes through unchanged; the diagnosis goes to stderr. Exit status: that of the
+    command, 128 and the number of the signal that it died of, 127 where it is not found.
+    """
+    from aoti_logscan import record
+
+    def show(report: Any) -> None:
+        text = _render(report, form, show_all=False)
+        try:
+            if output is not None:
+                _write(text, output)
+                return
+        except click.ClickException as error:
+            error.show()
+        with contextlib.suppress(OSError):
+            click.echo(text.encode("utf-8", "backslashreplace"), nl=False, err=True)
+
+    def say(remark: str) -> None:
+        if form == "text" or output is not None:
+            shown = "".join(char if char.isprintable() else "\ufffd" for char in remark)
+            with contextlib.suppress(OSError):
+                click.echo(f"aoti-logscan: {shown}", err=True)
+
+    place = None if folder is None else Path(folder)
+    try:
+        status = record.run(record.Request(command, step, place, packages, show, say))
+    except record.FolderInUseError as error:
+        raise _UsageError(str(error)) from error
+    ctx.exit(status)
 
 
 @cli.command()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from aoti_logscan.errors import UnreadablePathError
+from aoti_logscan.recording import ARRIVALS_HEAD
 from aoti_logscan.streams import (
     BROKEN,
     KeptOpen,
@@ -151,6 +152,9 @@ def _file(path: str, *, in_folder: bool) -> Iterator[Named]:
         yield SavedFile(shown(path), path)
         return
     head, joined = peek(raw, _HEAD)
+    if in_folder and head.startswith(ARRIVALS_HEAD):
+        raw.close()  # beside the output of a recording
+        return
     if pipe:
         yield from _expand(shown(path), joined, None, depth=0)
     elif head.startswith(_ZIP) and not path.endswith(".pt2"):

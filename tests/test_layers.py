@@ -16,6 +16,7 @@ PACKAGE = ROOT / "aoti_logscan"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
+    ("record",),
     ("rehearsal",),
     ("pipeline",),
     ("render", "bundle"),
@@ -28,8 +29,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("compile_failure",),
     ("parsers", "artifacts"),
     ("sources", "scan"),
-    ("streams", "lines", "prefix"),
-    ("events", "report", "errors"),
+    ("streams", "lines", "prefix", "relay", "recorder", "run_packages"),
+    ("events", "report", "errors", "recording", "rungs"),
     ("tensor_worker",),
 )
 #: a module of the same layer may be imported in these packages only

@@ -24,6 +24,7 @@ from aoti_logscan.parsers import (
     out_of_memory,
     process_death,
     python_traceback,
+    run_record,
     sanitizer,
     shim,
     supervisor,
@@ -33,6 +34,7 @@ from aoti_logscan.parsers import (
 from aoti_logscan.scan import Owner, Parser
 
 PARSERS: tuple[Parser, ...] = (
+    run_record,
     torch_trace,
     torch_logs,
     python_traceback,
@@ -57,4 +59,4 @@ PARSERS: tuple[Parser, ...] = (
     intermediate_printer,
 )
 
-OWNERS: tuple[Owner, ...] = (torch_trace, torch_logs)
+OWNERS: tuple[Owner, ...] = (run_record, torch_trace, torch_logs)

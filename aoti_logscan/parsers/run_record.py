@@ -1,0 +1,80 @@
+"""How a recorded run was started and how it ended: the run.json of a recording.
+
+    {
+     "aoti_logscan_run": "1",
+     "command": ["python", "serve.py"],
+     "environment": ["CUDA_LAUNCH_BLOCKING=1"],
+     "signal": "SIGSEGV",
+
+gives a `FlagSeen` for each flag that was set, and a `ProcessDeath` where the command died of a
+signal that is no request to end. The whole file is owned: a command may quote any error. Flags of
+compile time count only where the run compiled something. Written by `aoti-logscan run`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from aoti_logscan.events import Event, FlagSeen, ProcessDeath
+from aoti_logscan.lines import Hit, IncompleteError
+from aoti_logscan.parsers import flags
+from aoti_logscan.prefix import NOTHING
+from aoti_logscan.recording import RUN_HEAD, read_run_record
+from aoti_logscan.rungs import COMPILE_FLAGS
+from aoti_logscan.scan import Draft, Malformed, Parsed
+
+NAME = "run_record"
+ANCHORS = (b'"aoti_logscan_run": ',)
+
+#: signals by which someone asks a process to end
+_REQUESTS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGUSR1", "SIGUSR2")
+
+
+def owns(hit: Hit) -> int | None:
+    """The end of the file where it is a run.json."""
+    window = hit.window
+    return window.size if window.base == 0 and window.buffer.startswith(RUN_HEAD) else None
+
+
+def parse(hit: Hit) -> Parsed:
+    """Drafts for the flags and the death; nothing where the words are not at a file's start."""
+    window = hit.window
+    if owns(hit) is None or hit.start > len(RUN_HEAD):
+        return ()
+    if not window.final:
+        raise IncompleteError
+    whole = bytes(window.buffer[: window.size])
+    fields = read_run_record(whole)
+    if fields is None:
+        return (Malformed(0, len(whole), "a run.json that cannot be read"),)
+    return [draft._replace(taken=len(whole)) for draft in _drafts(fields, whole)]
+
+
+def _drafts(fields: dict[str, Any], whole: bytes) -> Iterator[Draft]:
+    for setting in (*_texts(fields, "environment"), *_texts(fields, "kept")):
+        name, _, value = setting.partition("=")
+        if name in flags.NAMES and not _is_idle(name, fields):
+            written = json.dumps(setting).encode()
+            yield _draft(FlagSeen, {"name": name, "value": value}, whole, written)
+    signal = fields.get("signal")
+    if isinstance(signal, str) and signal not in _REQUESTS:
+        written = b'"signal": ' + json.dumps(signal).encode()
+        yield _draft(ProcessDeath, {"told_by": "shell", "signal": signal}, whole, written)
+
+
+def _texts(fields: dict[str, Any], name: str) -> list[str]:
+    listed = fields.get(name)
+    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+
+
+def _is_idle(name: str, fields: dict[str, Any]) -> bool:
+    return name in COMPILE_FLAGS and fields.get("compiled") is False
+
+
+def _draft(kind: type[Event], fields: dict[str, Any], whole: bytes, written: bytes) -> Draft:
+    """The draft for what was written on one line of the file."""
+    start = max(0, whole.find(b"\n " + written), whole.find(b"\n  " + written)) + 1
+    end = whole.find(b"\n", start)
+    return Draft(kind, fields, start, end, whole[start:end].strip(), NOTHING)
