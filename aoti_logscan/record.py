@@ -151,7 +151,8 @@ def _run_once(request: Request, step: str | None, suspects: Sequence[str]) -> _R
     try:
         ended = relay(request.command, {**os.environ, **sets}, _Outlet(recorder, request.say).take)
     except (NotStartedError, OSError) as error:
-        shutil.rmtree(recorder.folder, ignore_errors=True)
+        if _is_recording(recorder.folder):
+            shutil.rmtree(recorder.folder, ignore_errors=True)
         return _Run(_not_started(request, error), None)
     _finish(request, recorder, ended)
     report = _report(request, recorder)
@@ -343,7 +344,7 @@ def _check(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise FolderInUseError(f"{folder} is not a folder: name a new one for the recording")
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # a folder that cannot be written is said by the recorder
         if next(folder.iterdir(), None) and not _is_recording(folder):
             raise FolderInUseError(
                 f"{folder} holds other files: name a new folder, or an empty one"

@@ -87,6 +87,16 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return place
 
 
+@pytest.fixture(autouse=True)
+def _signals_as_usual() -> Iterator[None]:
+    """What started the tests may ignore signals, and commands would inherit it."""
+    usual = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_DFL) for number in usual]
+    yield
+    for number, handler in zip(usual, before, strict=True):
+        signal.signal(number, handler)
+
+
 # --- bytes
 
 

@@ -74,8 +74,8 @@ def _is_idle(name: str, fields: dict[str, Any]) -> bool:
 
 
 def _draft(kind: type[Event], fields: dict[str, Any], whole: bytes, written: bytes) -> Draft:
-    """The draft for what was written on one line of the file."""
-    start = max(0, whole.find(b"\n " + written), whole.find(b"\n  " + written)) + 1
-    start += len(whole[start:]) - len(whole[start:].lstrip(b" "))
+    """The draft for what was written on one line of the file, behind its indentation."""
+    line = max(0, whole.find(b"\n " + written), whole.find(b"\n  " + written))
+    start = whole.find(written, line)
     end = whole.find(b"\n", start)
     return Draft(kind, fields, start, end, whole[start:end], NOTHING)
