@@ -90,7 +90,7 @@ def test_printer_is_not_on_for_a_package_that_is_only_loaded(job: Job, tmp_path:
     command: list[str | Path] = [sys.executable, SCRIPTS / "serve.py", job.package, "shape"]
     run = record(job.folder, "kernels", command, tmp_path / "kept")
     assert f"{PRINTER} acts only on what the command compiles" in run.said
-    assert states(run.report)[PRINTER] == "unknown"
+    assert states(run.report)[PRINTER] == "off"
     assert states(run.report)["TORCH_SHOW_CPP_STACKTRACES"] == "on"
 
 
