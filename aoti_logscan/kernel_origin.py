@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from aoti_logscan.artifacts.dataflow import Operand
 from aoti_logscan.artifacts.library import Launch, Library
+from aoti_logscan.artifacts.provenance import Origin
 from aoti_logscan.artifacts.wrapper_body import PROXY_CALL
 from aoti_logscan.launches import Launch as MarkedLaunch
 from aoti_logscan.report import (
@@ -36,17 +37,8 @@ def completed(kernel: Kernel, library: Library, marked: Sequence[MarkedLaunch] =
 
 
 def _of_several(kernel: Kernel, library: Library) -> Kernel:
-    origins = [library.origin(launch) for launch in library.launches_of(kernel.name)]
-    return msgspec.structs.replace(
-        kernel,
-        source_nodes=_joined(origin.source_nodes for origin in origins),
-        aten_ops=_joined(origin.aten_ops for origin in origins),
-        user_stack=_joined(origin.user_stack for origin in origins),
-    )
-
-
-def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for part in parts for one in part))
+    of_all = Origin.merged(library.origin(launch) for launch in library.launches_of(kernel.name))
+    return msgspec.structs.replace(kernel, **of_all._asdict())
 
 
 def _launch(kernel: Kernel, library: Library, marked: Sequence[MarkedLaunch]) -> Launch | None:
@@ -99,14 +91,11 @@ def _by_order(
 
 def _told(launch: Launch, library: Library) -> dict[str, Any]:
     """What the code tells of a call, by the names of the fields of reports."""
-    origin = library.origin(launch)
     call = launch.use.call
     return {
         "call": Call(launch.unit.name, call.line, call.text),
         "producers": tuple(_producers(launch)),
-        "source_nodes": origin.source_nodes,
-        "aten_ops": origin.aten_ops,
-        "user_stack": origin.user_stack,
+        **library.origin(launch)._asdict(),
     }
 
 

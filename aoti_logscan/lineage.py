@@ -191,7 +191,8 @@ class _Tracer:
         """Everything that the code tells."""
         bound, source = self.bound, self.source
         values = self._failing_values()
-        origin = self._origin()
+        # of a kernel with several calls, where all of them come from
+        origin = Origin.merged(self._library.origin(launch) for launch in self._launches)
         check = self._check
         return Lineage(
             kernel=self._name,
@@ -276,15 +277,6 @@ class _Tracer:
         negative = f"-{upper}" if upper.isalnum() else f"-({upper})"
         lower = negative if self._slice.wraps else "0"
         return f"every value must be at least {lower} and below {upper}{where}"
-
-    def _origin(self) -> Origin:
-        """Where the kernel's calls come from, all of them where it has several."""
-        origins = [self._library.origin(launch) for launch in self._launches]
-        return Origin(
-            _joined(origin.source_nodes for origin in origins),
-            _joined(origin.aten_ops for origin in origins),
-            _joined(origin.user_stack for origin in origins),
-        )
 
     def _arguments(self) -> dict[str, str]:
         if self._launch is None:
@@ -391,10 +383,6 @@ class _Tracer:
             lower, upper = known.lower.get(dim.dim), known.upper.get(dim.dim)
             yield from () if lower is None else (lower,)
             yield from () if upper is None else (upper, upper + 1)
-
-
-def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for part in parts for one in part))
 
 
 def _loaded(

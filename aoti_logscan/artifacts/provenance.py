@@ -30,6 +30,20 @@ class Origin(NamedTuple):
     aten_ops: tuple[str, ...] = ()
     user_stack: tuple[str, ...] = ()
 
+    @classmethod
+    def merged(cls, origins: Iterable[Origin]) -> Origin:
+        """Where several calls come from, each node, operator and line once."""
+        every = list(origins)
+        return cls(
+            _each_once(origin.source_nodes for origin in every),
+            _each_once(origin.aten_ops for origin in every),
+            _each_once(origin.user_stack for origin in every),
+        )
+
+
+def _each_once(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for part in parts for one in part))
+
 
 class Provenance(NamedTuple):
     """By debug handle (`cpp_fused_0:1`): the user's stacks, and the nodes of the user's graph.
