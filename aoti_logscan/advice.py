@@ -26,6 +26,7 @@ from aoti_logscan.events import (
     TraceArtifact,
 )
 from aoti_logscan.report import Flag
+from aoti_logscan.rungs import FILTER, PRINTER
 from aoti_logscan.timeline import evidence_of
 
 State = Literal["on", "off"]
@@ -83,7 +84,6 @@ def _logged_code(event: Event) -> State | None:
 _CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
 _NAN_ASSERTS = "TORCHINDUCTOR_NAN_ASSERTS"
 _PROVENANCE = "INDUCTOR_PROVENANCE"
-_PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 _PRINTED = (LaunchMark, ModelInput, SavedTensor)
 
 _TABLE = (
@@ -93,8 +93,8 @@ _TABLE = (
     _Row("CUDA_LAUNCH_BLOCKING", "run", (GpuError,), _blocking("cuda")),
     _Row("AMD_SERIALIZE_KERNEL", "run", (GpuError,), _blocking("hip")),
     _Row("HIP_LAUNCH_BLOCKING", "run"),
-    _Row(_PRINTER, "compile", _PRINTED),
-    _Row("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "compile"),
+    _Row(PRINTER, "compile", _PRINTED),
+    _Row(FILTER, "compile"),
     _Row("TORCH_LOGS", "run", (GeneratedCode,), _logged_code),
     _Row("TORCH_TRACE", "run"),
     _Row("TORCH_SHOW_CPP_STACKTRACES", "run", (CppStack,), _cpp_stacktraces),
@@ -153,7 +153,7 @@ def _compiled_in(code: GeneratedWith) -> dict[str, State]:
     """Flags of compile time that the generated code shows."""
     found = {
         _CHECKS: code.checked,
-        _PRINTER: code.printer,
+        PRINTER: code.printer,
         _NAN_ASSERTS: code.nan_asserts,
         _PROVENANCE: code.provenance,
         "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": code.profile,

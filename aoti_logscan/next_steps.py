@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,13 +28,10 @@ from aoti_logscan.events import (
 from aoti_logscan.pattern import Next, Pattern
 from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
 from aoti_logscan.router import fill
+from aoti_logscan.rungs import FILTER, PRINTER
 
 #: steps that are offered at most
 MAX_STEPS = 5
-
-PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
-FILTER = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT"
-_BLOCKING = ("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING")
 
 #: failures whose text says what is wrong, so that their remedy comes first
 _REMEDIED = frozenset(
@@ -80,7 +79,8 @@ _MADE_BLOCKING: dict[Runtime, str] = {
 }
 
 
-class Scene(NamedTuple):
+@dataclass(frozen=True)
+class Scene:
     """All that steps depend on; `advisers` are patterns whose own steps help, with findings."""
 
     verdict: Verdict
@@ -91,12 +91,12 @@ class Scene(NamedTuple):
     events: Sequence[Event]
     code: GeneratedWith
 
-    @property
+    @cached_property
     def on(self) -> frozenset[str]:
         """Names of the flags that were on."""
         return frozenset(flag.name for flag in self.flags if flag.state == "on")
 
-    @property
+    @cached_property
     def is_jit(self) -> bool:
         """Whether torch.compile ran the code: then nothing of AOTI has an effect."""
         files = [
@@ -108,7 +108,7 @@ class Scene(NamedTuple):
         ]
         return any(file.endswith(_RUNS_COMPILED) for file in files)
 
-    @property
+    @cached_property
     def runtime(self) -> Runtime | None:
         """The runtime that an error names."""
         told = (event.runtime for event in self.events if isinstance(event, GpuError))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from aoti_logscan.advice import FLAG_NAMES
-from aoti_logscan.next_steps import FILTER, MAX_STEPS, PRINTER
+from aoti_logscan.next_steps import MAX_STEPS
+from aoti_logscan.rungs import FILTER, PRINTER
 from tests.conftest import FIXTURES, Diagnose, Run
 
 HELP = (
