@@ -213,25 +213,24 @@ class _Tracer:
     def _cause(self, bound: Bound, source: IndexSource, values: Sequence[Mapping[str, int]]) -> str:
         """Why the check fails, in one sentence."""
         if values:
-            return f"{self._told_sizes(values)}; then the index is {values[0]['index']}"
+            return f"{self._told_sizes(_sizes(values[0]))}; then the index is {values[0]['index']}"
         limit = _limit(self._check, bound)
         if source.kind == "computed":
             return f"the index is computed from sizes and is out of range for {limit}"
         value = "a value in" if self._slice.is_loaded_as_it_is else "the index made from"
         return f"{value} {_told_source(source)} is out of range for {limit}"
 
-    def _told_sizes(self, values: Sequence[Mapping[str, int]]) -> str:
-        """The first sizes that fail, as sizes of inputs, and what keeps them out."""
-        if not values:
-            return ""
-        sizes = {name: value for name, value in values[0].items() if name != "index"}
-        told = []
-        for name, value in sizes.items():
-            dim = _input_dim(name, self._body) if self._body else None
-            told.append(f"{_told_dim(dim) if dim else name} may be {value}")
+    def _told_sizes(self, sizes: Mapping[str, int]) -> str:
+        """Sizes that fail, as sizes of inputs, and what keeps them out."""
+        told = " and ".join(f"{self._told_size(name)} may be {sizes[name]}" for name in sizes)
         refused = any(self._is_refused(name, value) for name, value in sizes.items())
         guard = "only the input checks refuse that" if refused else "nothing refuses that"
-        return f"{' and '.join(told)}, and {guard}"
+        return f"{told}, and {guard}"
+
+    def _told_size(self, symbol: str) -> str:
+        """A size as a dim of an input, where it is one."""
+        dim = _input_dim(symbol, self._body) if self._body else None
+        return _told_dim(dim) if dim else symbol
 
     def _is_refused(self, symbol: str, value: int) -> bool:
         """Whether a check that is compiled into the wrapper refuses a size."""
@@ -245,13 +244,14 @@ class _Tracer:
         """What to do about sizes that make the index fail."""
         if not values:
             return
-        sizes = {name: value for name, value in values[0].items() if name != "index"}
+        sizes = _sizes(values[0])
         if any(self._is_refused(name, value) for name, value in sizes.items()):
             yield "Run with AOTI_RUNTIME_CHECK_INPUTS=1: the package's own checks refuse that."
-        where = self._told_sizes(values).rpartition(", and ")[0].replace(" may be ", " is ")
+        where = " and ".join(f"{self._told_size(name)} is {sizes[name]}" for name in sizes)
         yield f"Guard in forward: return early, or torch._check(), where {where}."
-        if len(sizes) == 1 and 0 in sizes.values():
-            yield f"Or forbid it at export, with Dim(..., min=1) for {where.removesuffix(' is 0')}."
+        if list(sizes.values()) == [0]:
+            [empty] = map(self._told_size, sizes)
+            yield f"Or forbid it at export, with Dim(..., min=1) for {empty}."
         yield f"Add a sample input where {where}, so that export sees the case."
 
     def _data_fixes(self, bound: Bound, source: IndexSource) -> Iterator[str]:
@@ -396,6 +396,11 @@ def _loaded(
         input=InputRef(position=known.position, name=known.name) if known else None,
         produced_by=operand.made_by.kernel if operand.made_by else None,
     )
+
+
+def _sizes(failing: Mapping[str, int]) -> dict[str, int]:
+    """The sizes among symbols and the index that they make fail."""
+    return {name: value for name, value in failing.items() if name != "index"}
 
 
 def _input_dim(symbol: str, body: Body) -> InputDim | None:
