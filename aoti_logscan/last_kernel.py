@@ -28,7 +28,7 @@ from aoti_logscan.events import (
     ShimFailure,
 )
 from aoti_logscan.kernel_origin import completed
-from aoti_logscan.launches import last_launch, launches
+from aoti_logscan.launches import Launch, last_launch, launches
 from aoti_logscan.report import CERTAINTIES, Call, Certainty, Kernel
 from aoti_logscan.router import Routed
 from aoti_logscan.timeline import Situation, evidence_of
@@ -81,9 +81,13 @@ _RUNNER_CALL = re.compile(r"_func_$")
 
 
 class _Scene(NamedTuple):
-    """What is known where the failure was: events of its process, nearest to the cause first."""
+    """What is known where the failure was: events of its process, nearest to the cause first.
+
+    `marked` has the launches that the printer marked, in their order.
+    """
 
     situations: Sequence[Situation]
+    marked: Sequence[Launch]
     library: Library
     asynchronous: bool
     failure_class: str
@@ -106,14 +110,16 @@ def last_kernel(
     if verdict.failure_class in _NOTHING_RAN or _is_before_the_run(routed):
         return None
     asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
-    scene = _Scene(_same_process(situations, cause), library, asynchronous, verdict.failure_class)
+    near = _same_process(situations, cause)
+    marked = launches(sorted(near, key=_order))
+    scene = _Scene(near, marked, library, asynchronous, verdict.failure_class)
     found = next((kernel for find in _FINDERS for kernel in find(scene)), None)
     if found is None:
         return None
     if inferred and found.found_by in _HOST_SIDE:
         certainty = max(found.certainty, "likely", key=CERTAINTIES.index)
         found = msgspec.structs.replace(found, certainty=certainty)
-    return completed(found, library, launches(sorted(scene.situations, key=_order)))
+    return completed(found, library, marked)
 
 
 def _is_before_the_run(routed: Routed) -> bool:
@@ -289,13 +295,12 @@ def _order(situation: Situation) -> tuple[int, str, int, int]:
 
 
 def _by_printer(scene: _Scene) -> Iterator[Kernel]:
-    found = launches(sorted(scene.situations, key=_order))
     home = scene.situations[0].event.place.source if scene.situations else None
-    last = last_launch(found, home)
+    last = last_launch(scene.marked, home)
     if last is None:
         return
     died = any(isinstance(situation.event, ProcessDeath) for situation in scene.situations)
-    several = len({launch.first.event.place.source for launch in found}) > 1
+    several = len({launch.first.event.place.source for launch in scene.marked}) > 1
     certainty, why = _printed(last.open, scene.asynchronous, died)
     if scene.failure_class == "nan-or-inf" and not last.open:
         why = "its launch was marked last; nothing says that it failed"
