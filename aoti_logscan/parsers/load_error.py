@@ -76,20 +76,14 @@ def _near(reason: str) -> _Reader:
 
 def _matching(source: bytes, reason: str) -> _Reader:
     """A text with groups `file` and `symbol`, where it has them."""
-    pattern = re.compile(source)
-
-    def read(text: bytes, column: int) -> _Said:
-        match = pattern.match(text, column, column + _AFTER)
-        if match is None:
-            return _Said(None)
-        named = match.groupdict()
-        return _Said(reason, named.get("file"), named.get("symbol"))
-
-    return read
+    return _reasoned(source, ((b"", reason),))
 
 
 def _reasoned(source: bytes, reasons: tuple[tuple[bytes, str | None], ...]) -> _Reader:
-    """A text whose group `why` tells the reason, by the first of the words that stands in it."""
+    """A text whose group `why` tells the reason, by the first of the words that stands in it.
+
+    Empty words stand in every text, one without `why` too.
+    """
     pattern = re.compile(source)
 
     def read(text: bytes, column: int) -> _Said:
@@ -97,7 +91,7 @@ def _reasoned(source: bytes, reasons: tuple[tuple[bytes, str | None], ...]) -> _
         if match is None:
             return _Said(None)
         named = match.groupdict()
-        why = named["why"] or b""
+        why = named.get("why") or b""
         reason = next((reason for words, reason in reasons if words in why), None)
         return _Said(reason, named.get("file"), named.get("symbol"))
 
