@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,6 +84,8 @@ class _Told(msgspec.Struct):
 
 def _worker(paths: Sequence[str], problems: list[str]) -> list[_Told]:
     """The worker's lines; what stopped it goes into `problems`."""
+    import subprocess  # slow to import, and few runs have saved tensors
+
     command = [sys.executable, "-I", str(_WORKER)]
     given = "".join(f"{path}\n" for path in paths if "\n" not in path)
     try:
