@@ -302,12 +302,15 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
 class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
-    `told_by` is `shell` for whoever watched over the process, `launcher` where one knows that it
-    is gone, not how. `exception` is the C++ type that terminate names. `frames` are faulthandler's,
+    `told_by` is `shell` for whoever watched over the process, `recorder` for `aoti-logscan run`,
+    which had its output on a terminal, `launcher` where one knows that it is gone, not how.
+    `exception` is the C++ type that terminate names. `frames` are faulthandler's,
     of the thread that died, innermost first.
     """
 
-    told_by: Literal["shell", "faulthandler", "terminate", "libc", "debugger", "glog", "launcher"]
+    told_by: Literal[
+        "shell", "recorder", "faulthandler", "terminate", "libc", "debugger", "glog", "launcher"
+    ]
     signal: str | None = None
     exception: str | None = None
     frames: tuple[Frame, ...] = ()

@@ -8,9 +8,10 @@ possible. Where nothing ran there is none.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -299,9 +300,8 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     last = last_launch(scene.marked, home)
     if last is None:
         return
-    died = any(isinstance(situation.event, ProcessDeath) for situation in scene.situations)
     several = len({launch.first.event.place.source for launch in scene.marked}) > 1
-    certainty, why = _printed(last.open, scene.asynchronous, died)
+    certainty, why = _printed(last.open, scene.asynchronous, _end(scene.situations, last.source))
     if scene.failure_class == "nan-or-inf" and not last.open:
         why = "its launch was marked last; nothing says that it failed"
     yield Kernel(
@@ -317,9 +317,27 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     )
 
 
-def _printed(is_open: bool, asynchronous: bool, died: bool) -> tuple[Certainty, str]:
+_End = Literal["lived", "died", "recorded"]
+
+
+def _end(situations: Sequence[Situation], source: str) -> _End:
+    """How the process ended whose marks stand in this source.
+
+    `recorded` is a death that lost no mark: `aoti-logscan run` gave the process a terminal.
+    """
+    deaths = [one.event for one in situations if isinstance(one.event, ProcessDeath)]
+    folder = posixpath.dirname(source)
+    if any(
+        event.told_by == "recorder" and posixpath.dirname(event.place.source) == folder
+        for event in deaths
+    ):
+        return "recorded"
+    return "died" if deaths else "lived"
+
+
+def _printed(is_open: bool, asynchronous: bool, end: _End) -> tuple[Certainty, str]:
     """How far a last mark goes, and why."""
-    lost = "; marks on a piped stdout may be lost when a process dies" if died else ""
+    lost = "; marks on a piped stdout may be lost when a process dies" if end == "died" else ""
     if not is_open:
         return "likely", f"it came back: the failure lies after it, in what prints no mark{lost}"
     if asynchronous:
@@ -327,9 +345,13 @@ def _printed(is_open: bool, asynchronous: bool, died: bool) -> tuple[Certainty, 
             "likely",
             f"its launch was marked and never came back; an earlier one may be at fault{lost}",
         )
-    if died:
-        return "likely", f"its launch was marked and never came back{lost}"
-    return "sure", "its launch was marked and never came back, and launches were not asynchronous"
+    if end == "lived":
+        reason = "launches were not asynchronous"
+        return "sure", f"its launch was marked and never came back, and {reason}"
+    if end == "recorded":
+        reason = "the recording kept every mark until the process died"
+        return "sure", f"its launch was marked and never came back; {reason}"
+    return "likely", f"its launch was marked and never came back{lost}"
 
 
 _FINDERS: tuple[Callable[[_Scene], Iterator[Kernel]], ...] = (

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from aoti_logscan.advice import FLAG_NAMES
+from aoti_logscan.advice import FLAG_NAMES, costs, tools_used
 from aoti_logscan.artifacts.generated_with import GeneratedWith
 from aoti_logscan.events import (
     Event,
@@ -28,7 +28,7 @@ from aoti_logscan.events import (
 from aoti_logscan.pattern import Next, Pattern
 from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
 from aoti_logscan.router import fill
-from aoti_logscan.rungs import FILTER, PRINTER
+from aoti_logscan.rungs import CORE_DUMP, FILTER, PRINTER, SANITIZER
 
 #: steps that are offered at most
 MAX_STEPS = 5
@@ -56,6 +56,18 @@ _OF_SOME_KERNEL = frozenset(
         "aten-index-out-of-bounds",
         "host-crash",
         "undecided",
+    }
+)
+#: failures at which a GPU stops in the kernel at fault, so that its state can be written out
+_FAULTS = frozenset({"illegal-memory-access", "misaligned-address", "device-assert"})
+#: of failed launches, those that are such faults; the others were refused
+_FAULT_MESSAGES = frozenset(
+    {
+        "unspecified launch failure",
+        "an illegal instruction was encountered",
+        "invalid program counter",
+        "hardware stack error",
+        "operation not supported on global/shared address space",
     }
 )
 #: failures that a value or a size among the kernel's arguments explains
@@ -93,8 +105,9 @@ class Scene:
 
     @cached_property
     def on(self) -> frozenset[str]:
-        """Names of the flags that were on."""
-        return frozenset(flag.name for flag in self.flags if flag.state == "on")
+        """Names of the flags that were on, and of the tools that were at work."""
+        flags = frozenset(flag.name for flag in self.flags if flag.state == "on")
+        return flags | tools_used(self.events)
 
     @cached_property
     def is_jit(self) -> bool:
@@ -122,7 +135,7 @@ def next_steps(scene: Scene) -> tuple[NextStep, ...]:
         for step in offer(scene):
             adapted = _adapted(step, scene)
             if adapted is not None:
-                found.setdefault(adapted.command or adapted.title, adapted)
+                found.setdefault(adapted.command or adapted.title, _with_costs(adapted))
     return tuple(found.values())[:MAX_STEPS]
 
 
@@ -164,15 +177,41 @@ def _fits(step: Next, facts: Mapping[str, Any]) -> bool:
 
 def _keep_marks(scene: Scene) -> Iterator[NextStep]:
     """Where marks are compiled in and a process died, those on a piped stdout may be lost."""
-    died = any(isinstance(event, ProcessDeath) for event in scene.events)
+    deaths = [event for event in scene.events if isinstance(event, ProcessDeath)]
+    lost = bool(deaths) and not any(event.told_by == "recorder" for event in deaths)
     is_open = scene.kernel is not None and scene.kernel.open is True
     is_told = scene.kernel is not None and scene.kernel.found_by != "printer"
-    if PRINTER in scene.on and died and not is_open and not is_told:
+    if PRINTER in scene.on and lost and not is_open and not is_told:
         yield _step(
             "Run it again on a terminal of its own: no mark is lost when the process dies",
             "aoti-logscan run -- python SCRIPT.py",
             "run",
             "a pipe buffers stdout and loses its end; `stdbuf -oL python SCRIPT.py` helps too",
+        )
+
+
+def _dump_core(scene: Scene) -> Iterator[NextStep]:
+    """Where a GPU stopped at a fault and no kernel is known for sure: the state it stopped in."""
+    facts = scene.advisers[0][1].facts if scene.advisers else {}
+    if scene.kernel is not None and scene.kernel.certainty == "sure":
+        return
+    if not (scene.verdict.failure_class in _FAULTS or facts.get("message") in _FAULT_MESSAGES):
+        return
+    if scene.runtime == "cuda" and not {CORE_DUMP, SANITIZER} & scene.on:
+        yield _step(
+            "Have the GPU's state written as it faults: it names the kernel and the instruction",
+            f"{CORE_DUMP}=1 CUDA_ENABLE_LIGHTWEIGHT_COREDUMP=1 CUDA_COREDUMP_FILE=gpu.core "
+            "python SCRIPT.py; cuda-gdb -batch -ex 'target cudacore gpu.core' | aoti-logscan",
+            "run",
+            "it runs at full speed, also where the failure comes only after hours",
+        )
+    elif scene.runtime == "hip":
+        yield _step(
+            "Have the debug agent of ROCm print the waves that fault: it names the kernel",
+            "HSA_TOOLS_LIB=/opt/rocm/lib/librocm-debug-agent.so.2 HSA_ENABLE_DEBUG=1 "
+            "python SCRIPT.py 2>&1 | tee run.log",
+            "run",
+            "the runtime's own line has an address and no name",
         )
 
 
@@ -285,6 +324,7 @@ _OFFERS = (
     _own_steps,
     _decide,
     _keep_marks,
+    _dump_core,
     _mark_launches,
     _print_arguments,
     _modern,
@@ -301,9 +341,10 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
     """The step without flags that were on, for the runtime at hand; None where nothing is left."""
     if step.command is None:
         return step
+    if SANITIZER in step.command and SANITIZER in scene.on:
+        return None
     command = _for_runtime(step.command, scene.runtime)
-    settings = [match["name"] for match in _SETTING.finditer(command)]
-    own = [name for name in settings if name in FLAG_NAMES]
+    own = [name for name in _settings(command) if name in FLAG_NAMES]
     left = [name for name in own if name not in scene.on or name in (PRINTER, FILTER)]
     if scene.is_jit:
         left = [name for name in left if name != "AOTI_RUNTIME_CHECK_INPUTS"]
@@ -321,6 +362,18 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
             command=f"AOTI_RUNTIME_CHECK_INPUTS=1 python COMPILE_SCRIPT.py; {command}",
         )
     return step
+
+
+def _with_costs(step: NextStep) -> NextStep:
+    """The step with what its flags and its tool cost, each cost once."""
+    command = step.command or ""
+    tools = [SANITIZER] if f"{SANITIZER} " in command else []
+    told = filter(None, map(costs, [*tools, *_settings(command)]))
+    return msgspec.structs.replace(step, costs="; ".join(dict.fromkeys(told)) or None)
+
+
+def _settings(command: str) -> list[str]:
+    return [match["name"] for match in _SETTING.finditer(command)]
 
 
 def _for_runtime(command: str, runtime: Runtime | None) -> str:

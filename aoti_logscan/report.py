@@ -222,21 +222,24 @@ class BufferUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """A debugging flag and what the input says of it."""
+    """A debugging flag, what it does and costs, and what the input says of it."""
 
     name: str
     state: Literal["on", "off", "unknown"]
     takes_effect: Literal["compile", "run"]
+    does: str
+    costs: str
     evidence: Evidence | None = None
 
 
 class NextStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do next; `command` can be pasted."""
+    """What to do next; `command` can be pasted, `costs` says what it takes beyond a plain run."""
 
     title: str
     command: str | None
     takes_effect: Literal["compile", "run"]
     why: str
+    costs: str | None = None
 
 
 class CompileRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,9 @@ from typing import NamedTuple
 PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 FILTER = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT"
 TRACE = "TORCH_TRACE"
+#: tools of CUDA that take the place of a rung, where a bad access is silent or reported late
+SANITIZER = "compute-sanitizer"
+CORE_DUMP = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
 
 #: flags that are baked into a package or a compiled function; at run time they do nothing
 COMPILE_FLAGS = ("TORCHINDUCTOR_NAN_ASSERTS", PRINTER, FILTER)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from aoti_logscan.advice import flags, launches_block
+from aoti_logscan.advice import flags, launches_block, tools_used
 from aoti_logscan.events import Event, FlagSeen, GpuError, InputCheck, Place
-from aoti_logscan.report import Evidence, Flag
+from aoti_logscan.report import Evidence
 from tests.parsers.conftest import events
 
 NAMES = (
@@ -52,15 +52,30 @@ def _seen(name: str, value: str) -> FlagSeen:
 
 
 def test_every_flag_of_the_table_is_unknown_without_evidence() -> None:
-    assert flags([]) == tuple(
-        Flag(
-            name=name,
-            state="unknown",
-            takes_effect="compile" if name in COMPILE_TIME else "run",
-            evidence=None,
-        )
-        for name in NAMES
+    effects = {name: "compile" if name in COMPILE_TIME else "run" for name in NAMES}
+    assert [(flag.name, flag.state, flag.takes_effect, flag.evidence) for flag in flags([])] == [
+        (name, "unknown", effects[name], None) for name in NAMES
+    ]
+
+
+def test_every_flag_says_what_it_does_and_what_it_costs() -> None:
+    found = flags([])
+    assert len({(flag.does, flag.name.startswith(("AMD", "HIP"))) for flag in found}) > 10
+    assert all(len(flag.does.split()) > 4 and len(flag.costs.split()) > 2 for flag in found)
+    compiled = [flag for flag in found if flag.takes_effect == "compile"]
+    assert all(flag.costs.startswith("a new compilation") for flag in compiled)
+
+
+def test_tool_at_work_is_told_by_its_output_or_its_setting() -> None:
+    block = (
+        "========= Invalid __global__ read of size 4 bytes\n=========     at triton_poi_0+0x3d0\n"
     )
+    assert tools_used(events(block)) == {"compute-sanitizer"}
+    assert tools_used(events("$ CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 python serve.py\n")) == {
+        "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
+    }
+    assert tools_used(events("$ CUDA_ENABLE_COREDUMP_ON_EXCEPTION=0 python serve.py\n")) == set()
+    assert tools_used(events("$ CUDA_LAUNCH_BLOCKING=1 python serve.py\n")) == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aoti_logscan.recording import run_record
 from tests.conftest import FIXTURES, Diagnose, Run
 from tests.parsers.conftest import WRAPPER_CPP
 
@@ -476,3 +477,38 @@ def test_option_rank_leaves_out_marks_of_others(run: Run) -> None:
     text = f"[rank0]: {_before('k0')}{IMA}[rank1]: {_before('k1')}"
     result = run("-f", "json", "--rank", "0", "-", stdin=text.encode())
     assert _kernel(json.loads(result.stdout))["name"] == "k0"
+
+
+def _recorded(folder: Path, printed: str, **fields: Any) -> Path:
+    """A recording of a command that printed this and died of SIGSEGV."""
+    folder.mkdir()
+    (folder / "output.log").write_text(printed, encoding="utf-8")
+    (folder / "run.json").write_bytes(run_record({"signal": "SIGSEGV", **fields}))
+    return folder
+
+
+def test_open_mark_of_a_recorded_process_is_sure(run: Run, tmp_path: Path) -> None:
+    report = _read(run, _recorded(tmp_path / "kept", _pair("k0") + _before("k1")))
+    assert _told(report) == ("k1", "sure", "printer")
+    assert "pipe" not in _kernel(report)["why"]
+    commands = [step["command"] or "" for step in report["next_steps"]]
+    assert not any("aoti-logscan run" in command for command in commands)
+
+
+def test_open_mark_of_a_recording_that_broke_off_is_likely(run: Run, tmp_path: Path) -> None:
+    folder = _recorded(tmp_path / "kept", _before("k1"), problem="the recording stopped: disk full")
+    assert _told(_read(run, folder)) == ("k1", "likely", "printer")
+
+
+def test_open_mark_of_another_folder_than_the_recording_is_likely(run: Run, tmp_path: Path) -> None:
+    _recorded(tmp_path / "kept", "hello\n")
+    (tmp_path / "worker.log").write_text(_before("k1"), encoding="utf-8")
+    kernel = _kernel(_read(run, tmp_path))
+    assert kernel["certainty"] != "sure"
+    assert kernel["why"].endswith(LOST)
+
+
+def test_kernel_that_came_back_before_a_recorded_death_is_likely(run: Run, tmp_path: Path) -> None:
+    report = _read(run, _recorded(tmp_path / "kept", _pair("k0")))
+    assert _told(report) == ("k0", "likely", "printer")
+    assert "pipe" not in _kernel(report)["why"]

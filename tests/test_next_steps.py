@@ -163,3 +163,47 @@ def test_undecided_says_what_is_open_and_what_would_decide_it(
     first = report["next_steps"][0]
     assert setting in first["command"]
     assert report["verdict"]["summary"].endswith(f"Open is: {first['why']}")
+
+
+ILLEGAL_INSTRUCTION = "RuntimeError: CUDA error: an illegal instruction was encountered\n"
+REFUSED = "RuntimeError: Triton Error [CUDA]: invalid argument\n"
+BLOCK = (
+    "========= Invalid __global__ read of size 4 bytes\n"
+    "=========     at triton_poi_fused_add_0+0x3d0\n"
+)
+DUMP = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"
+
+
+@pytest.mark.parametrize("log", [ILLEGAL, MISALIGNED, ILLEGAL_INSTRUCTION])
+def test_gpu_that_stops_at_a_fault_can_write_its_state(log: str, diagnose: Diagnose) -> None:
+    [dump] = [command for command in _commands(diagnose(log)) if DUMP in command]
+    assert "cuda-gdb" in dump
+    assert not any(DUMP in one for one in _commands(diagnose(f"$ {DUMP} python serve.py\n{log}")))
+    on_hip = diagnose(log.replace("CUDA error", "HIP error"))
+    assert not any(DUMP in command for command in _commands(on_hip))
+    assert any("librocm-debug-agent" in command for command in _commands(on_hip))
+
+
+@pytest.mark.parametrize("log", [REFUSED, CRASH, NAN, ASSERTION, BLOCK + ILLEGAL])
+def test_nothing_is_written_where_no_kernel_faulted_or_it_is_known(
+    log: str, diagnose: Diagnose
+) -> None:
+    assert not any("COREDUMP" in command for command in _commands(diagnose(log)))
+
+
+def test_sanitizer_that_was_at_work_is_not_advised_again(diagnose: Diagnose) -> None:
+    assert any("compute-sanitizer" in one for one in _commands(diagnose(ILLEGAL)))
+    assert not any("compute-sanitizer" in one for one in _commands(diagnose(BLOCK + ILLEGAL)))
+
+
+def test_step_says_what_its_flags_and_tools_cost(diagnose: Diagnose) -> None:
+    costs = {step["command"]: step["costs"] for step in diagnose(ILLEGAL)["next_steps"]}
+    [blocking] = [told for command, told in costs.items() if "LAUNCH_BLOCKING=1 PYT" in command]
+    assert "host and GPU no longer overlap" in blocking
+    assert "each allocation is a call of the driver" in blocking
+    [sanitizer] = [told for command, told in costs.items() if "compute-sanitizer" in command]
+    assert sanitizer.startswith("the program runs ten to a hundred times slower")
+    remedy = diagnose(
+        "Error: input_handles[0]: unmatched dim value at 1, expected: 1, but got: 7\n"
+    )
+    assert remedy["next_steps"][0]["costs"] is None

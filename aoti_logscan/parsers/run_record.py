@@ -7,8 +7,9 @@
      "signal": "SIGSEGV",
 
 gives a `FlagSeen` for each flag that was set, and a `ProcessDeath` where the command died of a
-signal that is no request to end. The whole file is owned: a command may quote any error. Flags of
-compile time count only where the run compiled something. Written by `aoti-logscan run`.
+signal that is no request to end; `recorder` tells it only where the output was kept to its end. The
+whole file is owned: a command may quote any error. Flags of compile time count only where the run
+compiled something. Written by `aoti-logscan run`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def _drafts(fields: dict[str, Any], whole: bytes) -> Iterator[Draft]:
     signal = fields.get("signal")
     if isinstance(signal, str) and signal not in _REQUESTS:
         written = b'"signal": ' + json.dumps(signal).encode()
-        yield _draft(ProcessDeath, {"told_by": "shell", "signal": signal}, whole, written)
+        told_by = "shell" if fields.get("problem") else "recorder"
+        yield _draft(ProcessDeath, {"told_by": told_by, "signal": signal}, whole, written)
 
 
 def _texts(fields: dict[str, Any], name: str) -> list[str]:

@@ -76,6 +76,27 @@ def test_all_marks_survive_a_crash(printing: Printing, piped: Piped, tmp_path: P
     assert lost["last_kernel"] is None
 
 
+def test_open_mark_on_a_terminal_of_its_own_names_the_kernel_for_sure(tmp_path: Path) -> None:
+    script = SCRIPTS / "unguarded_gather.py"
+    subprocess.run(
+        [sys.executable, script, "build", tmp_path],
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    command: list[str | Path] = [sys.executable, script, "run", tmp_path]
+    run = record(tmp_path, "kernels", command, tmp_path / "kept")
+    assert run.status == 139
+    last = run.report["last_kernel"]
+    assert (last["name"], last["open"]) == ("cpp_fused_index_mul_0", True)
+    assert (last["certainty"], "pipe" in last["why"]) == ("sure", False)
+    piped_out = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, timeout=300, check=False
+    )
+    assert b"before_launch" not in piped_out.stdout  # the pipe's buffer died with the process
+
+
 def test_values_survive_a_crash_and_their_package_is_kept(
     printing: Printing, tmp_path: Path
 ) -> None:
