@@ -291,3 +291,45 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     next_steps: tuple[NextStep, ...]
     compiles: tuple[CompileRecord, ...]
     sources: tuple[SourceReport, ...]
+
+
+class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines of a source around one that the answer rests on; `first_line` is that of `text`.
+
+    A line that was too long is cut, with `...` where it was.
+    """
+
+    source: str
+    line: int
+    first_line: int
+    text: str
+
+
+class SuspectCode(msgspec.Struct, frozen=True, kw_only=True):
+    """The generated code of a kernel that may be at fault, or the wrapper's lines around its call.
+
+    `first_line` is the number, in `file`, of the first line of `text`; `lit` are the lines of the
+    file that the failure names: the failed assertion, the call.
+    """
+
+    name: str
+    role: Literal["kernel", "call"]
+    language: Literal["triton", "cpp", "python"]
+    file: str | None
+    first_line: int
+    text: str
+    lit: tuple[int, ...] = ()
+
+
+class Dossier(msgspec.Struct, frozen=True, kw_only=True):
+    """A report with all that is shown beside it in pages and attachments.
+
+    `launches` are those that were marked, else the calls of the generated code, in order;
+    `launches_left_out` counts those beyond the limit. `excerpts` are in the order of the findings.
+    """
+
+    report: Report
+    launches: tuple[LaunchReport, ...] = ()
+    launches_left_out: int = 0
+    excerpts: tuple[Excerpt, ...] = ()
+    code: tuple[SuspectCode, ...] = ()
