@@ -369,7 +369,8 @@ def _with_costs(step: NextStep) -> NextStep:
     command = step.command or ""
     tools = [SANITIZER] if f"{SANITIZER} " in command else []
     told = filter(None, map(costs, [*tools, *_settings(command)]))
-    return msgspec.structs.replace(step, costs="; ".join(dict.fromkeys(told)) or None)
+    each = dict.fromkeys(cost for costs_of_one in told for cost in costs_of_one.split("; "))
+    return msgspec.structs.replace(step, costs="; ".join(each) or None)
 
 
 def _settings(command: str) -> list[str]:

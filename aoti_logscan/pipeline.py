@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from aoti_logscan.artifacts.provenance import (
 from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
+from aoti_logscan.dossier import dossier
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import (
     Compile,
@@ -48,6 +48,8 @@ from aoti_logscan.report import (
     SCHEMA_VERSION,
     BufferUse,
     CompileRecord,
+    Dossier,
+    Kernel,
     KernelReport,
     LaunchReport,
     Lineage,
@@ -58,10 +60,12 @@ from aoti_logscan.report import (
 )
 from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
-from aoti_logscan.scan import Scanned, Scanner, Trouble
+from aoti_logscan.scan import Contexts, Scanned, Scanner, Trouble
+from aoti_logscan.signature import signature
 from aoti_logscan.sources import Artifact, SavedFile, Source, Unread, find
 from aoti_logscan.streams import BROKEN, Raw, reason, text_stream
 from aoti_logscan.timeline import Situation, rank_in_name, situations
+from aoti_logscan.trace_copies import TraceCopies
 
 #: findings in a report
 MAX_FINDINGS = 500
@@ -77,6 +81,23 @@ class Reading(NamedTuple):
     scanned: Scanned
     package: Package | None = None
     opened: bool = True
+
+
+class Keeping(NamedTuple):
+    """What is kept while sources are read, beside their events.
+
+    `contexts` are the lines around records by source, `traces` copies of TORCH_TRACE files.
+    """
+
+    contexts: dict[str, Contexts] | None = None
+    traces: TraceCopies | None = None
+
+    def contexts_of(self, source: str) -> Contexts | None:
+        """Where the lines around the records of a source go."""
+        return None if self.contexts is None else self.contexts.setdefault(source, Contexts())
+
+
+_NOTHING_KEPT = Keeping()
 
 
 class Evidence(NamedTuple):
@@ -102,13 +123,14 @@ def read(
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
     anchors: tuple[str, ...] = (),
+    keeping: Keeping = _NOTHING_KEPT,
 ) -> Evidence:
     """Read everything that the paths name; `-` is standard input.
 
     `anchors` are the literals of raw lines that patterns ask for. With `rank`, events that are
-    known to be of another rank are left out. Raises `UnreadablePathError` for a path that does not
-    exist, or where nothing of what was named could be opened. Malformed input is never an
-    error: it is among the readings' problems.
+    known to be of another rank are left out. `keeping` is what is wanted beside events. Raises
+    `UnreadablePathError` for a path that does not exist, or where nothing of what was named could
+    be opened. Malformed input is never an error: it is among the readings' problems.
     """
     scanner = _scanner(anchors)
     found: list[Reading] = []
@@ -117,7 +139,7 @@ def read(
         if isinstance(one, SavedFile):
             saved.append(one)
         else:
-            found.append(_read(scanner, one))
+            found.append(_read(scanner, one, keeping))
     tensors = read_tensors([one.path for one in saved])
     readings = (*found, *_saved_tensors(saved, tensors))
     if not any(reading.opened for reading in readings):
@@ -155,6 +177,32 @@ def analyze(
     return _report(read(paths, packages=packages, rank=rank, anchors=in_use.anchors), in_use)
 
 
+class Investigation(NamedTuple):
+    """A report with what is shown beside it; `events` are in the order of the run."""
+
+    dossier: Dossier
+    events: list[Event]
+
+
+def investigate(
+    paths: Sequence[str | Path],
+    *,
+    patterns: Sequence[str | Path] = (),
+    packages: Sequence[str | Path] = (),
+    rank: int | None = None,
+    traces: TraceCopies | None = None,
+) -> Investigation:
+    """The report as of `analyze`, with all that pages and attachments show; `traces` are kept."""
+    in_use = catalogue(patterns)
+    kept: dict[str, Contexts] = {}
+    keeping = Keeping(kept, traces)
+    found = read(paths, packages=packages, rank=rank, anchors=in_use.anchors, keeping=keeping)
+    listed = launch_reports(launches(found.situations), found.library)
+    contexts = {name: around.found for name, around in kept.items()}
+    shown = dossier(_report(found, in_use), listed, found.library, contexts)
+    return Investigation(shown, _ranked(found.told))
+
+
 def analyze_text(text: bytes, in_use: Catalogue) -> tuple[Report, Evidence]:
     """The report on a log that is at hand as bytes, and what it rests on."""
     source = Source("<text>", lambda: text_stream(cast(Raw, io.BytesIO(text))))
@@ -170,12 +218,12 @@ def events(
     rank: int | None = None,
 ) -> list[Event]:
     """Every event in the order of the run, with the rank that its surroundings tell."""
-    return [
-        msgspec.structs.replace(one.event, rank=one.rank)
-        for one in read(
-            paths, packages=packages, rank=rank, anchors=catalogue(patterns).anchors
-        ).told
-    ]
+    anchors = catalogue(patterns).anchors
+    return _ranked(read(paths, packages=packages, rank=rank, anchors=anchors).told)
+
+
+def _ranked(told: Iterable[Situation]) -> list[Event]:
+    return [msgspec.structs.replace(one.event, rank=one.rank) for one in told]
 
 
 def kernels(
@@ -251,12 +299,12 @@ def _nothing_opened(readings: Sequence[Reading]) -> str:
     return f"nothing could be opened: {first.name}: {first.scanned.problems[0].what}"
 
 
-def _read(scanner: Scanner, named: Source | Artifact | Unread) -> Reading:
+def _read(scanner: Scanner, named: Source | Artifact | Unread, keeping: Keeping) -> Reading:
     if isinstance(named, Unread):
         return Reading(named.name, _troubled(named.why), opened=named.opened)
     if isinstance(named, Artifact):
         return _open(named)
-    return _scan(scanner, named)
+    return _scan(scanner, named, keeping)
 
 
 def _saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Reading]:
@@ -279,15 +327,18 @@ def _open(artifact: Artifact) -> Reading:
     return Reading(artifact.name, _NOTHING._replace(problems=troubles), package)
 
 
-def _scan(scanner: Scanner, source: Source) -> Reading:
+def _scan(scanner: Scanner, source: Source, keeping: Keeping = _NOTHING_KEPT) -> Reading:
     try:
         stream = source.open()
     except OSError as error:
         return Reading(source.name, _troubled(reason(error)), opened=False)
+    copy = keeping.traces.copying(stream) if keeping.traces else stream
     try:
-        scanned = scanner.scan(source.name, stream)
+        scanned = scanner.scan(source.name, copy, contexts=keeping.contexts_of(source.name))
     finally:
         stream.close()
+    if keeping.traces:
+        keeping.traces.done(source.name, is_trace="torch_trace" in scanned.records)
     if source.note:
         noted = (Trouble(None, source.note), *scanned.problems)
         scanned = scanned._replace(problems=noted)
@@ -319,7 +370,7 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
-        signature=_signature(routed),
+        signature=_signature(routed, kernel),
         verdict=open_question(routed.verdict, steps),
         findings=routed.findings[:MAX_FINDINGS],
         last_kernel=kernel,
@@ -366,17 +417,10 @@ def _logged_code(events: Iterable[Event]) -> Iterator[Package]:
             yield Package(name, None, None, (read_wrapper(name, event.text),), ())
 
 
-def _signature(routed: Routed) -> str | None:
-    """A short hash of what failed, without what differs from run to run."""
+def _signature(routed: Routed, kernel: Kernel | None) -> str | None:
     if routed.verdict.finding is None:
         return None
-    cause = routed.findings[routed.verdict.finding]
-    kept = [cause.failure_class, *(str(cause.facts.get(name)) for name in _STABLE_FACTS)]
-    digest = hashlib.sha256("\0".join(kept).encode()).hexdigest()
-    return f"{digest[:4]}-{digest[4:8]}"
-
-
-_STABLE_FACTS = ("kernel", "index", "property", "dim", "runtime", "stage", "condition", "function")
+    return signature(routed.findings[routed.verdict.finding], routed.cause, kernel)
 
 
 def _compiles(around: Iterable[Situation]) -> Iterator[CompileRecord]:

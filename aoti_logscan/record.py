@@ -29,8 +29,6 @@ AUTO = "auto"
 STEPS = (*rungs.STEPS, AUTO)
 #: exit status of a shell for a command that is not there, and for one that cannot be run
 NOT_FOUND, NOT_RUNNABLE = 127, 126
-#: kernels that `inspect` prints at most
-_MAX_SUSPECTS = 20
 #: reasons of the system for which a shell says that it did not find the command
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
@@ -75,7 +73,7 @@ def run(request: Request) -> int:
     step = rungs.STEPS[0] if request.step == AUTO else request.step
     done = _run_once(request, step, suspects)
     while request.step == AUTO and step and (following := _goes_on(request, step, done)):
-        step, suspects = following, suspected(done.report) if done.report else ()
+        step, suspects = following, _suspected(done.report) if done.report else ()
         done = _run_once(request, step, suspects)
     if done.report:
         request.show(done.report)
@@ -106,15 +104,10 @@ def open_question(report: Report) -> str | None:
     return None
 
 
-def suspected(report: Report) -> tuple[str, ...]:
-    """Kernels worth a look: the last one, those that made what it read, those of the findings."""
-    names: list[str | None] = []
-    if last := report.last_kernel:
-        names += [last.name, *(producer.kernel for producer in last.producers)]
-    if lineage := report.lineage:
-        names += [lineage.kernel, *lineage.candidates]
-    names += [finding.facts.get("kernel") for finding in report.findings]
-    return tuple(dict.fromkeys(name for name in names if name))[:_MAX_SUSPECTS]
+def _suspected(report: Report) -> tuple[str, ...]:
+    from aoti_logscan.dossier import suspected
+
+    return suspected(report)
 
 
 def _suspects_in(folder: Path) -> tuple[str, ...]:
@@ -125,7 +118,7 @@ def _suspects_in(folder: Path) -> tuple[str, ...]:
     from aoti_logscan.pipeline import analyze
 
     try:
-        return suspected(analyze([folder]))
+        return _suspected(analyze([folder]))
     except LogscanError:
         return ()
 

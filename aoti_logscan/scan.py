@@ -9,7 +9,7 @@ are folded as they are found.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 import hyperscan
@@ -36,6 +36,11 @@ _OPEN_FOLDS = 512
 _MAX_MISSES = 1000
 #: places of folded records that are kept
 _MAX_REPEATS = 8
+#: records of one type whose surroundings are kept, from the first ones and from the last ones
+_MAX_CONTEXTS = 100
+#: physical lines that are kept before and after a record, and bytes of all of them
+_LINES_AROUND = 4
+_MAX_CONTEXT = 4_000
 #: problems listed for one source; the rest is counted
 _MAX_PROBLEMS = 50
 
@@ -115,9 +120,11 @@ class Owner(Parser, Protocol):
 
 
 class Readable(Protocol):
-    """A stream of bytes; `problem` is set when it broke off."""
+    """A stream of bytes."""
 
-    problem: str | None
+    @property
+    def problem(self) -> str | None:
+        """Why it broke off, None where it did not."""
 
     def readinto(self, view: memoryview) -> int:
         """Fill the view from its start; 0 at the end."""
@@ -128,6 +135,13 @@ class Trouble(NamedTuple):
 
     line: int | None
     what: str
+
+
+class Context(NamedTuple):
+    """Whole physical lines around a record; `first_line` is the number of the first."""
+
+    first_line: int
+    text: str
 
 
 class Scanned(NamedTuple):
@@ -163,10 +177,13 @@ class Scanner:
             literal=True,
         )
 
-    def scan(self, name: str, stream: Readable) -> Scanned:
-        """Read the stream to its end; `name` is what its places are called."""
+    def scan(self, name: str, stream: Readable, *, contexts: Contexts | None = None) -> Scanned:
+        """Read the stream to its end; `name` is what its places are called.
+
+        With `contexts` the lines around records are kept in it.
+        """
         window = Window(bytearray(LOOK_BEHIND + MAX_RECORD + 2 * WINDOW))
-        run = _Run(name, window, self._parsers, self._owners)
+        run = _Run(name, window, self._parsers, self._owners, contexts)
         resume = 0
         while not window.final:
             self._fill(window, stream)
@@ -219,10 +236,16 @@ class _Run:
     """The work on one source: hands hits to parsers, folds what they find."""
 
     def __init__(
-        self, name: str, window: Window, parsers: tuple[Parser, ...], owners: tuple[Owner, ...]
+        self,
+        name: str,
+        window: Window,
+        parsers: tuple[Parser, ...],
+        owners: tuple[Owner, ...],
+        contexts: Contexts | None = None,
     ) -> None:
         self._name = name
         self._window = window
+        self._contexts = contexts
         self._parsers = parsers
         self._owners = owners
         self._consumed = [0] * len(parsers)
@@ -362,6 +385,8 @@ class _Run:
         if isinstance(draft.fields, dict) and "text" in draft.fields:
             draft = self._bounded(draft)
         seen = _Seen(draft, line, offset, self._window.base)
+        if self._contexts is not None:
+            self._contexts.add(draft, line, self._window)
         self._kept.setdefault(draft.kind, _Kept()).add(seen, self._name)
         if draft.fold is not None:
             self._folds[key] = seen
@@ -400,6 +425,57 @@ class _Kept:
             yield one if isinstance(one, Event) else one.event(source)
         while self._rest:
             yield self._rest.popleft().event(source)
+
+
+class Contexts:
+    """The lines around records, by their offsets: of each type the first ones and the last ones."""
+
+    def __init__(self) -> None:
+        self._first: dict[type[Event], int] = {}
+        self._last: dict[type[Event], deque[int]] = {}
+        self._found: dict[int, Context] = {}
+
+    def add(self, draft: Draft, line: int, window: Window) -> None:
+        """Keep what stands around a record, as far as the window holds it."""
+        offset = window.base + draft.start
+        count = self._first[draft.kind] = self._first.get(draft.kind, 0) + 1
+        if count > _MAX_CONTEXTS:
+            last = self._last.setdefault(draft.kind, deque())
+            last.append(offset)
+            if len(last) > _MAX_CONTEXTS:
+                self._found.pop(last.popleft(), None)
+        self._found[offset] = _context(draft, line, window)
+
+    @property
+    def found(self) -> Mapping[int, Context]:
+        """What was kept, by the offsets of the records."""
+        return self._found
+
+
+def _context(draft: Draft, line: int, window: Window) -> Context:
+    """The record with the lines around it, all within the bytes that may be kept."""
+    start, end = draft.start, min(draft.end, draft.start + _MAX_CONTEXT)
+    first = _lines_back(window.buffer, start, max(0, start - _MAX_CONTEXT))
+    last = _lines_on(window.buffer, end, min(window.size, end + _MAX_CONTEXT))
+    text = bytes(window.buffer[first:last]).decode("utf-8", "replace").removesuffix("\n")
+    return Context(line - window.buffer.count(b"\n", first, start), text)
+
+
+def _lines_back(buffer: bytearray, position: int, floor: int) -> int:
+    position = buffer.rfind(b"\n", floor, position) + 1 or floor
+    for _ in range(_LINES_AROUND):
+        if position > floor:
+            position = buffer.rfind(b"\n", floor, position - 1) + 1 or floor
+    return position
+
+
+def _lines_on(buffer: bytearray, position: int, ceiling: int) -> int:
+    for _ in range(_LINES_AROUND + 1):
+        found = buffer.find(b"\n", position, ceiling)
+        if found < 0:
+            return ceiling
+        position = found + 1
+    return position
 
 
 class _Seen:

@@ -279,6 +279,11 @@ class Library:
                 found.setdefault(unit.folder, []).append(unit)
         return found
 
+    def defined(self, kernel: str) -> Definition | None:
+        """A kernel's definition by the name a wrapper calls it; the first of several."""
+        found = (self._definition(kernel, unit) for unit in self.units)
+        return next((definition for definition in found if definition), None)
+
     def code_named(self, kernel: str) -> KernelCode | None:
         """A kernel's code by the name a wrapper calls it; the first, where several have it."""
         found = (self.code_of(kernel, unit) for unit in self.units)

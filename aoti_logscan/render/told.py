@@ -1,0 +1,99 @@
+"""Wordings that several renderers share; what comes from a log is not yet made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aoti_logscan.report import Argument, Finding, IndexSource, Lineage, Report
+
+#: statistics of an argument, in the order in which they are shown
+STATISTICS = ("dtype", "device", "size", "stride", "numel", "min", "max", "mean")
+
+
+def title_told(report: Report) -> str:
+    """The verdict's title; what the class means where nothing failed or nothing decides."""
+    cause = cause_of(report)
+    if cause is not None:
+        return cause.title
+    return {"none": "No failure found", "undecided": "Undecided"}[report.verdict.failure_class]
+
+
+def cause_of(report: Report) -> Finding | None:
+    """The finding of the verdict."""
+    at = report.verdict.finding
+    return None if at is None else report.findings[at]
+
+
+def fixes_told(report: Report) -> tuple[str, ...]:
+    """What mends the failure: by the lineage where it is known, else by the pattern."""
+    cause = cause_of(report)
+    if report.lineage is not None and report.lineage.fixes:
+        return report.lineage.fixes
+    return cause.fixes if cause else ()
+
+
+def index_told(source: IndexSource) -> str:
+    """Where an index comes from."""
+    if source.kind == "computed":
+        return "computed from sizes"
+    also = ", or from sizes" if source.kind == "mixed" else ""
+    if source.input is not None:
+        return f"loaded from input {source.input.position} ({source.input.name}){also}"
+    made = f", made by {source.produced_by}" if source.produced_by else ""
+    return f"loaded from {source.argument or source.parameter or 'several tensors'}{made}{also}"
+
+
+def check_told(lineage: Lineage) -> str:
+    """The failed check as its assertion says it."""
+    lower = f"{lineage.lower} <= " if lineage.lower is not None else ""
+    return f"{lower}{lineage.index}" + (f" < {lineage.upper}" if lineage.upper is not None else "")
+
+
+def bound_told(lineage: Lineage) -> str:
+    """What the bound of a failed check is, down to the input and what is checked of it."""
+    bound = lineage.bound
+    assert bound is not None
+    if lineage.upper is None:
+        return f"at least {lineage.lower}" if lineage.lower is not None else "?"
+    chain = [lineage.upper]
+    if bound.parameter is not None and bound.parameter != lineage.upper:
+        chain = [f"{lineage.upper}, where {bound.parameter}"]
+    if bound.argument is not None and bound.argument != chain[-1]:
+        chain.append(bound.argument)
+    if bound.input is not None:
+        of = f"size {bound.input.dim} of " if bound.input.dim is not None else ""
+        chain.append(f"{of}input {bound.input.position} ({bound.input.name})")
+    return " = ".join(chain) + _checked(bound.checked_lower, bound.checked_upper)
+
+
+def _checked(lower: int | None, upper: int | None) -> str:
+    """What the wrapper's checks demand of the bound; an exact size says nothing new."""
+    if lower == upper:
+        return ""
+    if lower is None:
+        return f", checked up to {upper}"
+    return f", checked {lower} or more" if upper is None else f", checked {lower} to {upper}"
+
+
+def values_told(argument: Argument) -> dict[str, str]:
+    """The statistics that were printed of an argument, by their names."""
+    told = {name: _shown(getattr(argument, name)) for name in STATISTICS}
+    flagged = [name for name in ("nan", "inf") if getattr(argument, name)]
+    found = {name: value for name, value in told.items() if value is not None}
+    return found | ({"holds": ", ".join(flagged)} if flagged else {})
+
+
+def _shown(value: object) -> str | None:
+    if value is None:
+        return None
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def replaced_told(redacted: Mapping[str, int] | None) -> str:
+    """What was replaced before the report was written."""
+    if redacted is None:
+        return "Nothing was redacted."
+    kinds = [f"{count} of kind {kind}" for kind, count in sorted(redacted.items()) if count]
+    if not kinds:
+        return "Redacted: nothing had to be replaced."
+    return f"Redacted; different values replaced: {', '.join(kinds)}."
