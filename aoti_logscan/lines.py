@@ -22,7 +22,8 @@ _HEAD = 800
 #: bytes of a line in which a stored string must open
 _OPENS_WITHIN = 4096
 
-_ANSI = re.compile(
+#: codes that colour a terminal, move its cursor or set its title
+ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])"
 )
 _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
@@ -302,7 +303,7 @@ def _cleaned(raw: bytes, escaped: bool) -> bytes:
     if escaped and b"\\" in raw:
         raw = _ESCAPE.sub(_unescape, raw)
     if b"\x1b" in raw:
-        raw = _ANSI.sub(b"", raw)
+        raw = ANSI.sub(b"", raw)
     if b"&" in raw:
         raw = _ENTITY.sub(_entity, raw)
     # a log that was truncated while it was written to begins with zeros

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -100,6 +100,16 @@ class Keeping(NamedTuple):
 _NOTHING_KEPT = Keeping()
 
 
+class Watch(Protocol):
+    """Whoever is told how far the work is, such as a progress bar."""
+
+    def source(self, name: str) -> Callable[[int], None]:
+        """Something is read from now on; gives what is told its bytes so far."""
+
+    def stage(self, doing: str) -> None:
+        """All is read, and this is done from now on."""
+
+
 class Evidence(NamedTuple):
     """All that was read: by source, in the order of the run, and the artifacts at hand.
 
@@ -124,26 +134,33 @@ def read(
     rank: int | None = None,
     anchors: tuple[str, ...] = (),
     keeping: Keeping = _NOTHING_KEPT,
+    watch: Watch | None = None,
 ) -> Evidence:
     """Read everything that the paths name; `-` is standard input.
 
     `anchors` are the literals of raw lines that patterns ask for. With `rank`, events that are
-    known to be of another rank are left out. `keeping` is what is wanted beside events. Raises
-    `UnreadablePathError` for a path that does not exist, or where nothing of what was named could
-    be opened. Malformed input is never an error: it is among the readings' problems.
+    known to be of another rank are left out. `keeping` is what is wanted beside events; `watch` is
+    told how far the work is. Raises `UnreadablePathError` for a path that does not exist, or where
+    nothing of what was named could be opened. Malformed input is never an error: it is among the
+    readings' problems.
     """
     scanner = _scanner(anchors)
     found: list[Reading] = []
     saved: list[SavedFile] = []
     for one in find([str(path) for path in [*paths, *packages]]):
+        progress = watch.source(one.name) if watch else None
         if isinstance(one, SavedFile):
             saved.append(one)
         else:
-            found.append(_read(scanner, one, keeping))
+            found.append(_read(scanner, one, keeping, progress))
+    if watch and saved:
+        watch.stage("reading saved tensors")
     tensors = read_tensors([one.path for one in saved])
     readings = (*found, *_saved_tensors(saved, tensors))
     if not any(reading.opened for reading in readings):
         raise UnreadablePathError(_nothing_opened(readings))
+    if watch:
+        watch.stage("looking for the cause")
     return _evidence(readings, rank, tensors)
 
 
@@ -167,6 +184,7 @@ def analyze(
     patterns: Sequence[str | Path] = (),
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
+    watch: Watch | None = None,
 ) -> Report:
     """The report on everything that the paths name, as `read` reads it.
 
@@ -174,7 +192,9 @@ def analyze(
     replace them; a broken file is a problem in the report.
     """
     in_use = catalogue(patterns)
-    return _report(read(paths, packages=packages, rank=rank, anchors=in_use.anchors), in_use)
+    anchors = in_use.anchors
+    found = read(paths, packages=packages, rank=rank, anchors=anchors, watch=watch)
+    return _report(found, in_use)
 
 
 class Investigation(NamedTuple):
@@ -191,12 +211,13 @@ def investigate(
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
     traces: TraceCopies | None = None,
+    watch: Watch | None = None,
 ) -> Investigation:
     """The report as of `analyze`, with all that pages and attachments show; `traces` are kept."""
     in_use = catalogue(patterns)
     kept: dict[str, Contexts] = {}
-    keeping = Keeping(kept, traces)
-    found = read(paths, packages=packages, rank=rank, anchors=in_use.anchors, keeping=keeping)
+    keeping, anchors = Keeping(kept, traces), in_use.anchors
+    found = read(paths, packages=packages, rank=rank, anchors=anchors, keeping=keeping, watch=watch)
     listed = launch_reports(launches(found.situations), found.library)
     contexts = {name: around.found for name, around in kept.items()}
     shown = dossier(_report(found, in_use), listed, found.library, contexts)
@@ -216,10 +237,12 @@ def events(
     patterns: Sequence[str | Path] = (),
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
+    watch: Watch | None = None,
 ) -> list[Event]:
     """Every event in the order of the run, with the rank that its surroundings tell."""
     anchors = catalogue(patterns).anchors
-    return _ranked(read(paths, packages=packages, rank=rank, anchors=anchors).told)
+    found = read(paths, packages=packages, rank=rank, anchors=anchors, watch=watch)
+    return _ranked(found.told)
 
 
 def _ranked(told: Iterable[Situation]) -> list[Event]:
@@ -231,9 +254,10 @@ def kernels(
     *,
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
+    watch: Watch | None = None,
 ) -> tuple[LaunchReport, ...]:
     """The launches that the printer marked, in order; without any, the calls in the code."""
-    evidence = read(paths, packages=packages, rank=rank)
+    evidence = read(paths, packages=packages, rank=rank, watch=watch)
     return tuple(launch_reports(launches(evidence.situations), evidence.library))
 
 
@@ -243,17 +267,22 @@ def kernel(
     *,
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
+    watch: Watch | None = None,
 ) -> KernelReport | None:
     """One kernel whole: code, calls, what it reads, printed values; None where it is not known."""
-    evidence = read(paths, packages=packages, rank=rank)
+    evidence = read(paths, packages=packages, rank=rank, watch=watch)
     return kernel_report(name, launches(evidence.situations), evidence.library)
 
 
 def buffer(
-    name: str, paths: Sequence[str | Path], *, packages: Sequence[str | Path] = ()
+    name: str,
+    paths: Sequence[str | Path],
+    *,
+    packages: Sequence[str | Path] = (),
+    watch: Watch | None = None,
 ) -> tuple[BufferUse, ...]:
     """The calls that read or write a buffer, in order, through renames."""
-    return tuple(buffer_uses(name, read(paths, packages=packages).library))
+    return tuple(buffer_uses(name, read(paths, packages=packages, watch=watch).library))
 
 
 @cache
@@ -299,12 +328,17 @@ def _nothing_opened(readings: Sequence[Reading]) -> str:
     return f"nothing could be opened: {first.name}: {first.scanned.problems[0].what}"
 
 
-def _read(scanner: Scanner, named: Source | Artifact | Unread, keeping: Keeping) -> Reading:
+def _read(
+    scanner: Scanner,
+    named: Source | Artifact | Unread,
+    keeping: Keeping,
+    progress: Callable[[int], None] | None,
+) -> Reading:
     if isinstance(named, Unread):
         return Reading(named.name, _troubled(named.why), opened=named.opened)
     if isinstance(named, Artifact):
         return _open(named)
-    return _scan(scanner, named, keeping)
+    return _scan(scanner, named, keeping, progress)
 
 
 def _saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Reading]:
@@ -327,14 +361,20 @@ def _open(artifact: Artifact) -> Reading:
     return Reading(artifact.name, _NOTHING._replace(problems=troubles), package)
 
 
-def _scan(scanner: Scanner, source: Source, keeping: Keeping = _NOTHING_KEPT) -> Reading:
+def _scan(
+    scanner: Scanner,
+    source: Source,
+    keeping: Keeping = _NOTHING_KEPT,
+    progress: Callable[[int], None] | None = None,
+) -> Reading:
     try:
         stream = source.open()
     except OSError as error:
         return Reading(source.name, _troubled(reason(error)), opened=False)
     copy = keeping.traces.copying(stream) if keeping.traces else stream
+    contexts = keeping.contexts_of(source.name)
     try:
-        scanned = scanner.scan(source.name, copy, contexts=keeping.contexts_of(source.name))
+        scanned = scanner.scan(source.name, copy, contexts=contexts, progress=progress)
     finally:
         stream.close()
     if keeping.traces:

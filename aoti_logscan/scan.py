@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import hyperscan
 
 from aoti_logscan.events import Event, Place
-from aoti_logscan.lines import MAX_RECORD, Hit, IncompleteError, Window
+from aoti_logscan.lines import ANSI, MAX_RECORD, Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix, read_prefix
 
 #: bytes read at a time
@@ -138,7 +138,7 @@ class Trouble(NamedTuple):
 
 
 class Context(NamedTuple):
-    """Whole physical lines around a record; `first_line` is the number of the first."""
+    """Whole physical lines around a record, without colours; `first_line` is the first's number."""
 
     first_line: int
     text: str
@@ -177,16 +177,24 @@ class Scanner:
             literal=True,
         )
 
-    def scan(self, name: str, stream: Readable, *, contexts: Contexts | None = None) -> Scanned:
+    def scan(
+        self,
+        name: str,
+        stream: Readable,
+        *,
+        contexts: Contexts | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Scanned:
         """Read the stream to its end; `name` is what its places are called.
 
-        With `contexts` the lines around records are kept in it.
+        With `contexts` the lines around records are kept in it. `progress` is told the bytes read
+        so far, whenever more came.
         """
         window = Window(bytearray(LOOK_BEHIND + MAX_RECORD + 2 * WINDOW))
         run = _Run(name, window, self._parsers, self._owners, contexts)
         resume = 0
         while not window.final:
-            self._fill(window, stream)
+            self._fill(window, stream, progress)
             resume = run.work(self._hits(window, resume), resume, self._longest)
             if not window.final:
                 keep_from = max(0, resume - LOOK_BEHIND)
@@ -197,7 +205,9 @@ class Scanner:
             run.trouble(window.line_number(window.size), stream.problem)
         return run.result()
 
-    def _fill(self, window: Window, stream: Readable) -> None:
+    def _fill(
+        self, window: Window, stream: Readable, progress: Callable[[int], None] | None
+    ) -> None:
         target = window.size + WINDOW
         if target > len(window.buffer):
             window.buffer.extend(bytes(target - len(window.buffer)))
@@ -208,6 +218,8 @@ class Scanner:
                 window.final = True
                 break
             window.size += count
+            if progress is not None:
+                progress(window.base + window.size)
         view.release()
         window.grown()
 
@@ -457,7 +469,7 @@ def _context(draft: Draft, line: int, window: Window) -> Context:
     start, end = draft.start, min(draft.end, draft.start + _MAX_CONTEXT)
     first = _lines_back(window.buffer, start, max(0, start - _MAX_CONTEXT))
     last = _lines_on(window.buffer, end, min(window.size, end + _MAX_CONTEXT))
-    text = bytes(window.buffer[first:last]).decode("utf-8", "replace").removesuffix("\n")
+    text = ANSI.sub(b"", window.buffer[first:last]).decode("utf-8", "replace").removesuffix("\n")
     return Context(line - window.buffer.count(b"\n", first, start), text)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from aoti_logscan.render.text import origin, producer, visible
+from aoti_logscan.render.layout import visible
+from aoti_logscan.render.told import origin, producer
 from aoti_logscan.report import Argument, BufferUse, KernelReport, LaunchReport
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from aoti_logscan.pattern import Pattern
-from aoti_logscan.render.text import visible
+from aoti_logscan.render.layout import visible
 
 
 def render_list(patterns: Iterable[Pattern]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aoti_logscan.report import Argument, Finding, IndexSource, Lineage, Report
+from aoti_logscan.report import Argument, Finding, IndexSource, Lineage, Producer, Report
 
 #: statistics of an argument, in the order in which they are shown
 STATISTICS = ("dtype", "device", "size", "stride", "numel", "min", "max", "mean")
@@ -73,6 +73,21 @@ def _checked(lower: int | None, upper: int | None) -> str:
     if lower is None:
         return f", checked up to {upper}"
     return f", checked {lower} or more" if upper is None else f", checked {lower} to {upper}"
+
+
+def origin(stack: tuple[str, ...], nodes: tuple[str, ...]) -> str | None:
+    """The user's lines, else the nodes of the graph."""
+    if stack:
+        return "; ".join(" ".join(entry.split()) for entry in stack[:2])
+    return f"graph nodes {', '.join(nodes[:8])}" if nodes else None
+
+
+def producer(of: Producer) -> str:
+    """A tensor that a kernel reads, with where it comes from."""
+    if of.kernel is not None:
+        return f"{of.argument} (made by {of.kernel})"
+    at = f" (input {of.input.position})" if of.input is not None else ""
+    return f"{of.argument}{at}"
 
 
 def values_told(argument: Argument) -> dict[str, str]:
