@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from aoti_logscan.render.markup import cell, code, fence, numbered, summary, words
-from aoti_logscan.render.text import origin, producer
 from aoti_logscan.render.told import (
     bound_told,
     cause_of,
     check_told,
     fixes_told,
     index_told,
+    origin,
+    producer,
     replaced_told,
     title_told,
     values_told,
@@ -143,8 +144,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
     yield "Class", code(report.verdict.failure_class)
     if cause := cause_of(report):
         yield "Rank", None if cause.rank is None else str(cause.rank)
-        known = {name: value for name, value in cause.facts.items() if value is not None}
-        yield "Facts", ", ".join(f"{name} {cell(str(value))}" for name, value in known.items())
+        known = [(name, str(value)) for name, value in cause.facts.items() if value is not None]
+        yield "Facts", ", ".join(f"{words(name)} {cell(value)}" for name, value in known)
     if report.last_kernel is not None:
         yield from _kernel_rows(report.last_kernel)
     if report.lineage is not None:

@@ -9,35 +9,42 @@ import html
 import re
 from collections.abc import Collection
 
-from aoti_logscan.render.text import visible
+from aoti_logscan.render.layout import visible
 
 #: characters of a code span, of a paragraph, of a line in a fence and of a whole fence
 _MAX_SPAN = 300
 _MAX_WORDS = 2_000
-_MAX_LINE = 400
+_MAX_LINE = 500
 _MAX_FENCE = 12_000
 
 _BACKTICKS = re.compile(r"`+")
-_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_PING = re.compile(r"@(?=\w)")
-_ISSUE = re.compile(r"#(?=\d)|(?<=\bGH)-(?=\d)")
-_LINK = re.compile(r"(?<=:)/(?=/)|(?<=\bwww)\.", re.IGNORECASE)
-# 1. x   - x   # x   === : what would begin a list, a heading, a rule
-_BLOCK = re.compile(r"^(?:(?P<number>\d+)(?=[.)])|(?=[-+=#]))")
+# https://x   www.x   @someone   a@b.c   #12   org/repo#12   GH-12: what links or pings, even when
+# its characters are written as entities
+_ACTIVE = re.compile(
+    r"(?:(?:(?:https?|ftp)://|\bwww\.)[^\s`|<>]+|[\w.+/-]{0,100}@\w[\w./-]*"
+    r"|[\w./-]{0,100}#\d+|\bGH-\d+)+",
+    re.IGNORECASE,
+)
+# <b>   </b>   &lt;   and what marks words up; an underscore inside of a word does not
+_MARKUP = re.compile(
+    r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+)
+# 1. x   - x   # x   > x   === : what would begin a list, a heading, a quotation, a rule
+_BLOCK = re.compile(r"^(?:(?P<number>\d+)(?=[.)])|(?=[-+=#>]))")
 
 
 def words(text: str) -> str:
-    """A paragraph's worth of text, escaped where it could be markup."""
+    """A paragraph's worth of text, escaped where it could be markup; a link is a code span."""
     shown = _clipped(visible(" ".join(text.split())), _MAX_WORDS)
-    escaped = _MARKUP.sub(r"\\\g<0>", "".join(_ENTITIES.get(char, char) for char in shown))
-    return _BLOCK.sub(r"\g<number>\\", _defused(escaped))
+    parts, at = [], 0
+    for match in _ACTIVE.finditer(shown):
+        parts += [_escaped(shown[at : match.start()]), code(match[0])]
+        at = match.end()
+    return _BLOCK.sub(r"\g<number>\\", "".join([*parts, _escaped(shown[at:])]))
 
 
-def _defused(text: str) -> str:
-    for pattern in (_PING, _ISSUE, _LINK):
-        text = pattern.sub(lambda match: f"&#{ord(match[0])};", text)
-    return text
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def code(text: str) -> str:

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from aoti_logscan.render.text import visible
+from aoti_logscan.render.json import render_value
+from aoti_logscan.render.layout import visible
 from aoti_logscan.render.told import cause_of, replaced_told
 from aoti_logscan.report import Evidence, Finding, Report
 
@@ -27,7 +28,7 @@ _USER_LINE = re.compile(
 def render_sarif(report: Report, *, redacted: Mapping[str, int] | None = None) -> str:
     """One SARIF run with a result for each finding, as indented JSON with a final newline."""
     log = {"version": "2.1.0", "$schema": _SCHEMA, "runs": [_run(report, redacted)]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"
+    return render_value(log)
 
 
 def _run(report: Report, redacted: Mapping[str, int] | None) -> dict[str, Any]:
