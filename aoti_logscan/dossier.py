@@ -96,7 +96,10 @@ def _places(report: Report) -> Iterator[Evidence]:
 
 
 def _clipped(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..."
+    """A longer line without its middle: of a record in JSON both ends tell something."""
+    if len(line) <= _MAX_LINE:
+        return line
+    return f"{line[: _MAX_LINE * 3 // 4]} ... {line[-_MAX_LINE // 4 :]}"
 
 
 # --- code
