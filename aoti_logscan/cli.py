@@ -9,12 +9,17 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from aoti_logscan import __version__
 from aoti_logscan.errors import LogscanError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from aoti_logscan.progress import Progress
 
 _Read = TypeVar("_Read")
 
@@ -33,9 +38,42 @@ class _DefaultScan(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = args[0] if args else None
-        if first not in ("--help", "--version") and first not in self.commands:
+        if first not in ("-h", "--help", "--version") and first not in self.commands:
+            ctx.meta[_FIRST_WORD] = not args
             args = ["scan", *args]
         return super().parse_args(ctx, args)
+
+
+#: whether nothing was typed yet, so that what is completed may be a command
+_FIRST_WORD = "aoti_logscan.first_word"
+
+
+class _DefaultCommand(click.Command):
+    """The command that need not be named: options of the group may stand in its place."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = super().shell_complete(ctx, incomplete)
+        if ctx.parent is not None and ctx.meta.get(_FIRST_WORD):
+            of_group = click.Command.shell_complete(ctx.parent.command, ctx.parent, incomplete)
+            known = {item.value for item in found}
+            found += [item for item in of_group if item.value not in known]
+        return found
+
+
+def _complete_path(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from aoti_logscan.completion import commands_and_files
+
+    return commands_and_files(ctx, incomplete, is_first=bool(ctx.meta.get(_FIRST_WORD)))
+
+
+def _complete_pattern(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from aoti_logscan.completion import pattern_names
+
+    return pattern_names(incomplete)
 
 
 @click.group(cls=_DefaultScan, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +87,14 @@ def cli() -> None:
     """
 
 
+_packages_option = click.option(
+    "--package",
+    "packages",
+    multiple=True,
+    metavar="PATH",
+    shell_complete=_complete_path,
+    help="A .pt2 of the run (repeatable).",
+)
 _patterns_option = click.option(
     "--patterns",
     "folders",
@@ -59,21 +105,50 @@ _patterns_option = click.option(
 )
 
 
-@cli.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@cli.command(cls=_DefaultCommand)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=_complete_path)
 @click.option(
     "-f",
     "--format",
     "form",
-    type=click.Choice(["text", "json", "events"]),
+    type=click.Choice(["text", "json", "events", "markdown", "html", "sarif"]),
     default="text",
     show_default=True,
+    help="markdown, html and sarif are made to be passed on, and redacted.",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to stdout.")
-@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@click.option(
+    "--attach",
+    "attachment",
+    metavar="FILE.zip",
+    type=click.Path(dir_okay=False),
+    help="Write the files for a bug report too: the report, its evidence and code, redacted.",
+)
+@_packages_option
 @click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
 @_patterns_option
 @click.option("--all", "show_all", is_flag=True, help="Show consequences and what is harmless too.")
+@click.option(
+    "--no-redact",
+    "redacts",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Keep names, paths, hosts and secrets in what is made to be passed on.",
+)
+@click.option(
+    "--redact",
+    "rules",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Replace what these rules of your own find as well (TOML).",
+)
+@click.option(
+    "--tlparse",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Render the traces with tlparse into this folder; an HTML report links into it.",
+)
 @click.pass_context
 def scan(
     ctx: click.Context,
@@ -84,6 +159,10 @@ def scan(
     rank: int | None,
     folders: tuple[str, ...],
     show_all: bool,
+    attachment: str | None,
+    redacts: bool,
+    rules: str | None,
+    tlparse: str | None,
 ) -> None:
     """Read what a failed run left behind and say why it died (the default command).
 
@@ -97,25 +176,52 @@ def scan(
         from aoti_logscan.catalogue import catalogue
         from aoti_logscan.render.json import render_lines
 
-        found = _opened(
+        found = _watched(
             paths,
-            lambda: pipeline.events(paths, patterns=folders, packages=packages, rank=rank),
+            lambda watch: pipeline.events(
+                paths, patterns=folders, packages=packages, rank=rank, watch=watch
+            ),
         )
         _write(render_lines(found), output)
         _warn(flaw.in_file for flaw in catalogue(folders).flaws)
         return
-    report = _opened(
-        paths,
-        lambda: pipeline.analyze(paths, patterns=folders, packages=packages, rank=rank),
+    stream = None if output else sys.stdout
+    if form in ("text", "json") and not (attachment or tlparse):
+        report = _watched(
+            paths,
+            lambda watch: pipeline.analyze(
+                paths, patterns=folders, packages=packages, rank=rank, watch=watch
+            ),
+        )
+        _write(_render(report, form, show_all, stream), output)
+        ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
+    from aoti_logscan import publish
+
+    wanted = publish.Wanted(
+        form=form if form in publish.FORMATS else None,
+        output=Path(output) if output else None,
+        tlparse=Path(tlparse) if tlparse else None,
+        redacts=redacts,
+        rules=Path(rules) if rules else None,
     )
-    _write(_render(report, form, show_all), output)
+    published = _watched(
+        paths,
+        lambda watch: publish.publish(
+            paths, wanted, patterns=folders, packages=packages, rank=rank, watch=watch
+        ),
+    )
+    report, text = published.report, published.text
+    _write(_render(report, form, show_all, stream) if text is None else text, output)
+    _warn(published.remarks)
+    if attachment:
+        _warn(_attach(Path(attachment), published.share))
     ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
 
 
 @cli.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=_complete_path)
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@_packages_option
 @click.option("--rank", type=click.IntRange(0), help="Leave out what is of another rank.")
 @click.option("--kernel", help="One kernel whole: code, calls, what it reads, printed values.")
 @click.option("--buffer", help="One buffer: the calls that write and read it, through renames.")
@@ -141,13 +247,21 @@ def kernels(
 
     found: Any
     if kernel is not None:
-        found = _opened(paths, lambda: pipeline.kernel(kernel, paths, packages=packages, rank=rank))
+        found = _watched(
+            paths,
+            lambda watch: pipeline.kernel(kernel, paths, packages=packages, rank=rank, watch=watch),
+        )
         text = render.render_kernel(found, kernel)
     elif buffer is not None:
-        found = _opened(paths, lambda: pipeline.buffer(buffer, paths, packages=packages))
+        found = _watched(
+            paths, lambda watch: pipeline.buffer(buffer, paths, packages=packages, watch=watch)
+        )
         text = render.render_buffer(found, buffer)
     else:
-        found = _opened(paths, lambda: pipeline.kernels(paths, packages=packages, rank=rank))
+        found = _watched(
+            paths,
+            lambda watch: pipeline.kernels(paths, packages=packages, rank=rank, watch=watch),
+        )
         text = render.render_kernels(found)
     _write(render_value(found) if form == "json" else text, None)
 
@@ -156,7 +270,14 @@ def kernels(
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS] --",
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+@click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="COMMAND...",
+    shell_complete=_complete_path,
+)
 @click.option(
     "--step",
     type=click.Choice(["sanity", "pinpoint", "kernels", "inspect", "auto"]),
@@ -171,7 +292,7 @@ def kernels(
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the diagnosis here.")
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option("--package", "packages", multiple=True, help="A .pt2 of the run (repeatable).")
+@_packages_option
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -190,7 +311,7 @@ def run(
     from aoti_logscan import record
 
     def show(report: Any) -> None:
-        text = _render(report, form, show_all=False)
+        text = _render(report, form, False, None if output else sys.stderr)
         try:
             if output is not None:
                 _write(text, output)
@@ -241,7 +362,7 @@ def list_patterns(folders: tuple[str, ...]) -> None:
 
 
 @patterns.command("show")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=_complete_pattern)
 @_patterns_option
 def show_pattern(name: str, folders: tuple[str, ...]) -> None:
     """Print a pattern's file, to read it or to start one of your own from it."""
@@ -277,11 +398,43 @@ def check_patterns(ctx: click.Context, folders: tuple[str, ...]) -> None:
     ctx.exit(FOUND if flaws else CLEAN)
 
 
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes this command line in a shell.
+
+    \b
+    eval "$(aoti-logscan completion bash)"      in ~/.bashrc
+    eval "$(aoti-logscan completion zsh)"       in ~/.zshrc, after compinit
+    aoti-logscan completion fish | source       in ~/.config/fish/config.fish
+    """
+    from aoti_logscan.completion import script
+
+    _write(script(cli, shell), None)
+
+
+@cli.command()
+def man() -> None:
+    """Print the manual page in roff, for `aoti-logscan man | man -l -` or a folder of MANPATH."""
+    from aoti_logscan.manual import page
+
+    _write(page(cli, __version__, default="scan"), None)
+
+
 def _warn(lines: Iterable[str]) -> None:
-    from aoti_logscan.render.text import visible
+    from aoti_logscan.render.layout import visible
 
     for line in lines:
         click.echo(visible(line), err=True)
+
+
+def _attach(path: Path, share: Any) -> tuple[str, ...]:
+    from aoti_logscan.publish import attach
+
+    try:
+        return attach(path, share)
+    except OSError as error:
+        raise _UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _or_standard_input(ctx: click.Context, paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -302,8 +455,16 @@ def _opened(paths: tuple[str, ...], read: Callable[[], _Read]) -> _Read:
         raise _usage_error(error, paths) from error
 
 
+def _watched(paths: tuple[str, ...], read: Callable[[Progress], _Read]) -> _Read:
+    """What `read` gives, as `_opened`; on a terminal, work over a second says how far it is."""
+    from aoti_logscan.progress import Progress
+
+    with Progress(paths, sys.stderr) as watch:
+        return _opened(paths, lambda: read(watch))
+
+
 def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickException:
-    from aoti_logscan.render.text import visible
+    from aoti_logscan.render.layout import visible
 
     text = visible(str(error))
     if len(paths) == 1 and not os.path.lexists(paths[0]):
@@ -313,19 +474,28 @@ def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickExce
     return _UsageError(text)
 
 
-def _render(report: Any, form: str, show_all: bool) -> str:
+def _render(report: Any, form: str, show_all: bool, stream: TextIO | None) -> str:
+    """The report as `form`; `stream` is where it goes, None for a file."""
     if form == "json":
         from aoti_logscan.render.json import render_json
 
         return render_json(report)
+    from aoti_logscan.render.terminal import has_colour, render_terminal
     from aoti_logscan.render.text import render_text
 
-    return render_text(report, show_all=show_all, width=_width())
+    render = render_terminal if stream and has_colour(stream, os.environ) else render_text
+    return render(report, show_all=show_all, width=_width(stream))
 
 
-def _width() -> int:
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size((80, 24)).columns if terminal else 80
+def _width(stream: TextIO | None) -> int:
+    """The columns of a terminal; of anything else 80."""
+    from aoti_logscan.render.terminal import is_terminal
+
+    if stream is None or not is_terminal(stream):
+        return 80
+    if stream is sys.stdout:
+        return shutil.get_terminal_size((80, 24)).columns
+    return os.get_terminal_size(stream.fileno()).columns or 80
 
 
 def _write(text: str, output: str | None) -> None:
@@ -347,6 +517,10 @@ def _write(text: str, output: str | None) -> None:
 
 def main() -> None:
     """Entry point of the `aoti-logscan` command; Ctrl-C ends it as it ends other commands."""
+    if "_AOTI_LOGSCAN_COMPLETE" in os.environ:
+        from aoti_logscan.completion import register
+
+        register()
     try:
         status = cli(prog_name="aoti-logscan", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else CLEAN)
