@@ -41,3 +41,8 @@ def diagnose(run: Run) -> Diagnose:
         return decoded
 
     return report
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--golden=write` writes the golden files anew, to be reviewed as code is."""
+    parser.addoption("--golden", choices=["check", "write"], default="check")

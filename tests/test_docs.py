@@ -86,8 +86,21 @@ def test_command_starts_without_the_slow_libraries() -> None:
     assert done.stdout.strip() == "[]"
 
 
+TABLES = [block.split("```")[0] for block in README.split("```toml\n")[1:]]
+
+
 def test_pattern_in_the_readme_is_sound(tmp_path: Path, run: Run) -> None:
-    block = README.split("```toml\n")[1].split("```")[0]
-    (tmp_path / "kv-cache.toml").write_text(block, encoding="utf-8")
+    [pattern] = [block for block in TABLES if "title = " in block]
+    (tmp_path / "kv-cache.toml").write_text(pattern, encoding="utf-8")
     result = run("patterns", "check", str(tmp_path))
     assert result.exit_code == 0, result.stdout
+
+
+def test_rule_in_the_readme_redacts(tmp_path: Path, run: Run) -> None:
+    [rule] = [block for block in TABLES if "[[rule]]" in block]
+    (tmp_path / "rules.toml").write_text(rule, encoding="utf-8")
+    log = "RuntimeError: CUDA error: misaligned address\nsee FRAUD-1234 for it\n"
+    result = run(
+        "-f", "markdown", "--redact", str(tmp_path / "rules.toml"), "-", stdin=log.encode()
+    )
+    assert "see <ticket-1> for it" in result.stdout
