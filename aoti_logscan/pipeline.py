@@ -58,6 +58,7 @@ from aoti_logscan.report import (
     SourceReport,
     Tool,
 )
+from aoti_logscan.report_size import limited
 from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
 from aoti_logscan.scan import Contexts, Scanned, Scanner, Trouble
@@ -407,7 +408,7 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     code = library.generated_with
     scene = Scene(routed.verdict, routed.advisers, states, kernel, followed, events, code)
     steps = next_steps(scene)
-    return Report(
+    report = Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed, kernel),
@@ -423,6 +424,7 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
             *_pattern_problems(in_use, router.overruns()),
         ),
     )
+    return limited(report)
 
 
 def _records(readings: Iterable[Reading]) -> dict[str, int]:

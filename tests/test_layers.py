@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("bundle",),
     ("render",),
     ("catalogue",),
-    ("last_kernel", "pattern_check", "next_steps", "dossier", "signature"),
+    ("last_kernel", "pattern_check", "next_steps", "dossier", "signature", "report_size"),
     ("router", "advice"),
     ("kernel_origin", "saved_marks"),
     ("launches", "rule", "lineage"),
