@@ -128,7 +128,7 @@ _TABLE = (
         PRINTER,
         "compile",
         "marks each launch (3), prints (2) or saves (1) what it reads and writes",
-        "a new compilation; 1 and 2 copy every tensor to the host",
+        "a new compilation; at 1 and 2 every tensor is copied to the host",
         _PRINTED,
     ),
     _Row(FILTER, "compile", "the printer covers only the kernels that it names", _RECOMPILED),

@@ -208,6 +208,7 @@ class _Tracer:
             user_stack=origin.user_stack,
             cause=self._cause(bound, source, values),
             fixes=(*self._size_fixes(values), *self._data_fixes(bound, source)),
+            assertion=self._statement(bound, source),
         )
 
     def _cause(self, bound: Bound, source: IndexSource, values: Sequence[Mapping[str, int]]) -> str:
@@ -217,8 +218,9 @@ class _Tracer:
         limit = _limit(self._check, bound)
         if source.kind == "computed":
             return f"the index is computed from sizes and is out of range for {limit}"
-        value = "a value in" if self._slice.is_loaded_as_it_is else "the index made from"
-        return f"{value} {_told_source(source)} is out of range for {limit}"
+        if self._slice.is_loaded_as_it_is:
+            return f"a value in {_told_source(source)} is out of range for {limit}"
+        return f"the index, made from {_told_source(source)}, is out of range for {limit}"
 
     def _told_sizes(self, sizes: Mapping[str, int]) -> str:
         """Sizes that fail, as sizes of inputs, and what keeps them out."""
@@ -264,7 +266,27 @@ class _Tracer:
             yield f"Check {_told_source(source)} before the call: the index is made from it."
         elif source.produced_by is not None:
             yield f"Look at what {source.produced_by} writes into {source.argument}."
-        yield "In forward, clamp the index or torch._check() its range, if such values may come."
+        yield "In forward, clamp the index or torch._check() its range, if such values are legal."
+
+    def _statement(self, bound: Bound, source: IndexSource) -> str | None:
+        """The check of the input itself, for before the call; None where the index is not it."""
+        limit = self._limit_in_python(bound)
+        if source.input is None or limit is None or not self._slice.is_loaded_as_it_is:
+            return None
+        lower = "-n" if self._slice.wraps else "0"
+        told = "(x.dtype, x.shape, x.min(), x.max())"
+        given = f"x, n = inputs[{source.input.position}], {limit}"
+        return f"{given}; assert {lower} <= x.min() and x.max() < n, {told}"
+
+    def _limit_in_python(self, bound: Bound) -> str | None:
+        """The upper bound in terms of the model's inputs."""
+        upper = number(self._check.upper or "")
+        if upper.isdigit():
+            return upper
+        if bound.input is None or bound.parameter != self._check.upper:
+            return None
+        of = f"inputs[{bound.input.position}]"
+        return of if bound.input.dim is None else f"{of}.shape[{bound.input.dim}]"
 
     def _range(self, bound: Bound) -> str:
         """Which values a tensor of indices may have."""
@@ -448,14 +470,14 @@ def _told_source(source: IndexSource) -> str:
     if source.input is not None:
         return f"input {source.input.position} ({source.input.name})"
     if source.produced_by is not None:
-        return f"{source.argument}, which {source.produced_by} made"
+        return f"{source.argument} (made by {source.produced_by})"
     return source.argument or source.parameter or "the data"
 
 
 def _limit(check: Check, bound: Bound) -> str:
     if bound.input is None:
-        return f"the bound {check.upper}" if check.upper else "its bound"
+        return f"the bound {number(check.upper)}" if check.upper else "its bound"
     if bound.parameter is None:
-        return f"the bound {check.upper}, {_told_dim(bound.input)}"
+        return f"the bound {number(check.upper or '')}, {_told_dim(bound.input)}"
     link = "which is" if bound.parameter == check.upper else "made from"
     return f"the bound {check.upper}, {link} {_told_dim(bound.input)}"

@@ -119,7 +119,8 @@ class Scene:
             for frame in event.frames
             if frame.file
         ]
-        return any(file.endswith(_RUNS_COMPILED) for file in files)
+        only_jit = self.code.wrappers > 0 and self.code.checks is None
+        return only_jit or any(file.endswith(_RUNS_COMPILED) for file in files)
 
     @cached_property
     def runtime(self) -> Runtime | None:
@@ -142,7 +143,8 @@ def next_steps(scene: Scene) -> tuple[NextStep, ...]:
 def _remedy(scene: Scene) -> Iterator[NextStep]:
     """What mends a failure that is understood."""
     if scene.lineage is not None and scene.lineage.fixes:
-        yield _step(scene.lineage.fixes[0], None, "run", scene.lineage.cause or "")
+        assertion = None if scene.lineage.failing_values else scene.lineage.assertion
+        yield _step(scene.lineage.fixes[0], assertion, "run", scene.lineage.cause or "")
     elif scene.verdict.failure_class in _REMEDIED and scene.verdict.certainty == "sure":
         for _, finding in scene.advisers[:1]:
             if finding.fixes:
@@ -272,7 +274,10 @@ def _print_arguments(scene: Scene) -> Iterator[NextStep]:
 
 
 def _printing(kernels: Sequence[str], title: str, why: str) -> NextStep:
-    command = f"{PRINTER}=2 {FILTER}={','.join(kernels)} python COMPILE_SCRIPT.py"
+    command = (
+        f"{PRINTER}=2 {FILTER}={','.join(kernels)} python COMPILE_SCRIPT.py; "
+        "aoti-logscan run -- python SCRIPT.py"
+    )
     return _step(title, command, "compile", why)
 
 

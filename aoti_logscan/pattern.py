@@ -97,7 +97,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     `key` are the facts by which findings of one pattern are told apart. Of two failures the
     one that is more `weak` follows from the other: 0 for what is a cause of its own, 1 for a
     crash, 2 for what waits for others, 3 for an abort. `consequence_of` names classes, or `*`
-    for any. `anchor` is the literal of a pattern on raw lines.
+    for any. `follows` is the summary where it does. `anchor` is the literal of a pattern on raw
+    lines.
     """
 
     id: str
@@ -113,6 +114,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     key: tuple[str, ...] = ()
     consequence_of: tuple[str, ...] = ()
     summary: str = ""
+    follows: str | None = None
     explain: str = ""
     fixes: tuple[str, ...] = ()
     next: tuple[Next, ...] = ()

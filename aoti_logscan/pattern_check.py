@@ -175,7 +175,7 @@ def _word_flaws(
         yield from _unknown("key", name, (*facts, *fields))
     for name in tables.get("consequence_of", ()):
         yield from _unknown("consequence_of", name, ("*", *CLASS_FACTS))
-    texts = [("summary", tables["summary"]), ("explain", tables["explain"])]
+    texts = [(name, tables[name]) for name in ("summary", "follows", "explain") if name in tables]
     texts += [(f"fixes[{at}]", text) for at, text in enumerate(tables.get("fixes", ()))]
     for at, step in enumerate(tables.get("next", ())):
         texts += [

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
-from aoti_logscan import __version__, advice
+from aoti_logscan import __version__, advice, bounds
 from aoti_logscan.artifacts.library import Library, stems_in
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.provenance import (
@@ -49,6 +49,7 @@ from aoti_logscan.report import (
     BufferUse,
     CompileRecord,
     Dossier,
+    Finding,
     Kernel,
     KernelReport,
     LaunchReport,
@@ -355,11 +356,12 @@ def _saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Rea
 
 def _open(artifact: Artifact) -> Reading:
     try:
-        package = read_artifact(artifact.name, artifact.read())
+        data = artifact.read()
+        package = read_artifact(artifact.name, data)
     except BROKEN as error:
         return Reading(artifact.name, _troubled(reason(error)))
     troubles = tuple(Trouble(None, what) for what in package.problems)
-    return Reading(artifact.name, _NOTHING._replace(problems=troubles), package)
+    return Reading(artifact.name, _NOTHING._replace(size=len(data), problems=troubles), package)
 
 
 def _scan(
@@ -413,7 +415,7 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
         tool=Tool("aoti-logscan", __version__),
         signature=_signature(routed, kernel),
         verdict=open_question(routed.verdict, steps),
-        findings=routed.findings[:MAX_FINDINGS],
+        findings=_asked(routed, followed)[:MAX_FINDINGS],
         last_kernel=kernel,
         lineage=followed,
         flags=states,
@@ -434,6 +436,18 @@ def _records(readings: Iterable[Reading]) -> dict[str, int]:
         for kind, count in reading.scanned.records.items():
             found[kind] = found.get(kind, 0) + count
     return found
+
+
+def _asked(routed: Routed, followed: Lineage | None) -> tuple[Finding, ...]:
+    """The findings, the cause with a question about a bound that the code does not resolve."""
+    at = routed.verdict.finding
+    if at is None or (followed and followed.bound and followed.bound.input):
+        return routed.findings
+    cause = routed.findings[at]
+    question = bounds.asked(cause.facts.get("upper"))
+    told = " ".join(filter(None, (cause.explain, question)))
+    asked = msgspec.structs.replace(cause, explain=told)
+    return (*routed.findings[:at], asked, *routed.findings[at + 1 :])
 
 
 #: classes whose failed check can be followed back to the inputs

@@ -150,7 +150,8 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
 
     `kernel` is None where several fit: then they are the `candidates`. `slice` are the kernel's own
     lines that the index is made of; `failing_values` are sizes by symbol, each with the index that
-    the kernel computes from them, proven by evaluation.
+    the kernel computes from them, proven by evaluation. `assertion` is a statement in Python that
+    fails before the call where the check would fail in it; `inputs` are the model's.
     """
 
     kernel: str | None
@@ -167,6 +168,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     user_stack: tuple[str, ...] = ()
     cause: str | None = None
     fixes: tuple[str, ...] = ()
+    assertion: str | None = None
 
 
 class Producer(msgspec.Struct, frozen=True, kw_only=True):

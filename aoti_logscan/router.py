@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from aoti_logscan import bounds
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_body import Input, expected, may_check
 from aoti_logscan.events import ErrorText, InputCheck, PythonException
@@ -283,19 +282,20 @@ class _Draft:
     def finding(self) -> Finding:
         pattern = self.pattern
         known = {**self.facts, "count": self.count, "rank": self.rank}
+        follows = pattern.follows if self.role == "consequence" else None
         return Finding(
             pattern=pattern.id,
             failure_class=pattern.failure_class,
             role=self.role,
             certainty=self.certainty,
             title=pattern.title,
-            summary=(fill(pattern.summary, known) or pattern.title) + self._afterwards(),
+            summary=(fill(follows or pattern.summary, known) or pattern.title) + self._afterwards(),
             facts=_told_facts(self.facts, CLASS_FACTS[pattern.failure_class]),
             count=self.count,
             rank=self.rank,
             process=self.process,
             evidence=tuple(self._evidence()),
-            explain=_explain(pattern, known),
+            explain=fill(pattern.explain, known),
             fixes=tuple(fill(text, known) for text in pattern.fixes),
         )
 
@@ -303,12 +303,6 @@ class _Draft:
 def _told_facts(facts: dict[str, Any], of_class: Sequence[str]) -> dict[str, Any]:
     """The facts of the class, known or not, and the pattern's own where they are known."""
     return {name: value for name, value in facts.items() if name in of_class or value is not None}
-
-
-def _explain(pattern: Pattern, known: dict[str, Any]) -> str:
-    """The pattern's text, and a question about the bound where an index passed one."""
-    question = bounds.asked(known.get("upper")) if pattern.role == "cause" else None
-    return " ".join(filter(None, (fill(pattern.explain, known), question)))
 
 
 def _may_share_a_process(one: _Draft, other: _Draft) -> bool:

@@ -38,8 +38,8 @@ _MAX_MISSES = 1000
 _MAX_REPEATS = 8
 #: records of one type whose surroundings are kept, from the first ones and from the last ones
 _MAX_CONTEXTS = 100
-#: physical lines that are kept before and after a record, and bytes of all of them
-_LINES_AROUND = 4
+#: physical lines that are kept before and after a record, and bytes of either
+_LINES_BEFORE, _LINES_AFTER = 4, 8
 _MAX_CONTEXT = 4_000
 #: problems listed for one source; the rest is counted
 _MAX_PROBLEMS = 50
@@ -475,14 +475,14 @@ def _context(draft: Draft, line: int, window: Window) -> Context:
 
 def _lines_back(buffer: bytearray, position: int, floor: int) -> int:
     position = buffer.rfind(b"\n", floor, position) + 1 or floor
-    for _ in range(_LINES_AROUND):
+    for _ in range(_LINES_BEFORE):
         if position > floor:
             position = buffer.rfind(b"\n", floor, position - 1) + 1 or floor
     return position
 
 
 def _lines_on(buffer: bytearray, position: int, ceiling: int) -> int:
-    for _ in range(_LINES_AROUND + 1):
+    for _ in range(_LINES_AFTER + 1):
         found = buffer.find(b"\n", position, ceiling)
         if found < 0:
             return ceiling

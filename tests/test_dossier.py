@@ -40,7 +40,7 @@ def _lines(before: int, after: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("before", "after", "first", "last"),
-    [(10, 10, "before 6", "after 3"), (2, 1, "before 0", "after 0"), (0, 0, ERROR, ERROR)],
+    [(10, 10, "before 6", "after 7"), (2, 1, "before 0", "after 0"), (0, 0, ERROR, ERROR)],
 )
 def test_lines_around_a_record_are_kept(before: int, after: int, first: str, last: str) -> None:
     [context] = _contexts(_lines(before, after)).values()

@@ -122,7 +122,7 @@ def test_parts_that_do_not_fit_are_named() -> None:
     [
         (None, "Nothing was redacted."),
         ({}, "nothing had to be replaced"),
-        ({"user": 2, "dir": 1}, "replaced: 1 of kind dir, 2 of kind user"),
+        ({"user": 2, "dir": 1}, "Redacted: 1 directory, 2 user names."),
     ],
 )
 def test_it_says_what_was_replaced(redacted: dict[str, int] | None, told: str) -> None:

@@ -197,9 +197,9 @@ def test_blocks_stand_in_the_order_of_the_questions() -> None:
     assert render_text(report) == (
         "Illegal memory access                                                       sure\n"
         "  A kernel touched memory that is not mapped\n"
-        "Last kernel launched  triton_poi_fused_add_0                                sure\n"
+        "Kernel that failed  triton_poi_fused_add_0                                  sure\n"
         "  from    /m/model.py:7 in forward · g = x[idx]\n"
-        "  index   loaded from input 2 (arg2_1)\n"
+        "  index   from input 2 (arg2_1)\n"
         "  bound   ks0 = s7 = size 0 of input 1 (arg1_1)\n"
         "  run.log:7: CUDA error: an illegal memory access\n"
         "\n"
@@ -234,7 +234,7 @@ def test_kernel_that_is_not_sure_says_so_at_once() -> None:
 def test_kernel_with_a_long_name_has_its_own_line() -> None:
     name = "triton_poi_fused_" + "index_" * 9
     lines = render_text(_decided(_finding(), kernel=_kernel(name=name))).splitlines()
-    assert lines[2].split() == ["Last", "kernel", "launched", "sure"]
+    assert lines[2].split() == ["Kernel", "that", "failed", "sure"]
     assert lines[3] == f"  {name}"
 
 
@@ -254,7 +254,7 @@ def test_proven_size_is_told_and_a_further_source_of_the_index_stands_below() ->
     text = render_text(_decided(_finding(rank=3), kernel=_kernel(), lineage=lineage))
     answer, _, details = text.partition("\n\n")
     assert "  rank    3\n  so      size 0 may be 0\n  bound   ks0" in answer
-    assert "  index   loaded from buf0, made by triton_1, or from sizes\n" in details
+    assert "  index   from buf0 (made by triton_1), or from sizes\n" in details
 
 
 def test_kernels_that_fit_equally_well_are_named() -> None:
@@ -497,7 +497,7 @@ def test_certainty_stands_beside_the_first_line_of_a_long_title() -> None:
 def test_certainty_has_a_line_where_nothing_fits_beside_it() -> None:
     kernel = _kernel(certainty="possible")
     lines = render_text(_decided(_finding(), kernel=kernel), width=20).splitlines()
-    at = lines.index("Last kernel launched")
+    at = lines.index("Kernel that failed")
     assert "  possible" in lines[at : at + 4]
 
 

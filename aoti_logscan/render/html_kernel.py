@@ -29,6 +29,7 @@ from aoti_logscan.render.html_parts import (
     stack,
     table,
 )
+from aoti_logscan.render.told import kernel_told
 from aoti_logscan.report import Argument, Excerpt, Kernel, Producer, SuspectCode
 
 _FOUND_BY = {
@@ -49,7 +50,7 @@ def last_kernel(kernel: Kernel | None, excerpts: Sequence[Excerpt]) -> Html:
         return EMPTY
     return section(
         "kernel",
-        "Last kernel launched",
+        kernel_told(kernel),
         el("p", el("code", kernel.name, class_="big"), class_="kernel-name"),
         el("p", *_labels(kernel), class_="labels"),
         el("p", sentence(kernel.why), class_="why"),

@@ -14,6 +14,7 @@ from aoti_logscan.render.html_markup import (
     shown,
 )
 from aoti_logscan.render.html_parts import badge, chip, command, place
+from aoti_logscan.render.told import kernel_told
 from aoti_logscan.report import Dossier, Evidence, Finding, Kernel, NextStep, Report
 
 _TITLES = {"none": "No failure found", "undecided": "Undecided"}
@@ -91,7 +92,7 @@ def _kernel(kernel: Kernel | None) -> Html:
         return _first("Last kernel launched", el("p", "Not known from what was read."))
     name = el("a", el("code", shown(kernel.name, 500)), href="#kernel")
     return _first(
-        "Last kernel launched",
+        kernel_told(kernel),
         el("p", badge(kernel.certainty), " ", name, class_="kernel-name"),
         el("p", sentence(kernel.why), class_="why"),
     )

@@ -15,6 +15,7 @@ from aoti_logscan.render.told import (
     check_told,
     fixes_told,
     index_told,
+    kernel_told,
     origin,
     producer,
     replaced_told,
@@ -37,6 +38,7 @@ from aoti_logscan.report import (
     SourceReport,
     SuspectCode,
 )
+from aoti_logscan.rungs import RUNGS
 
 #: characters; GitHub takes 65,536
 MAX_CHARACTERS = 65_000
@@ -46,6 +48,9 @@ _MAX_PLACES = 3
 #: launches before the last one that are listed
 _MAX_LAUNCHES = 30
 _LANGUAGES = {"triton": "python", "python": "python", "cpp": "cpp"}
+_NO_VERSION = (
+    "its version was not found; please add what `python -m torch.utils.collect_env` prints"
+)
 _RAN = {True: "never came back", False: "came back", None: "call"}
 
 
@@ -135,9 +140,10 @@ def _head(report: Report) -> str:
     certainty = f" ({report.verdict.certainty})" if report.verdict.certainty else ""
     rows = [f"| {name} | {value} |" for name, value in _rows(report) if value]
     table = "\n".join(["| | |", "|---|---|", *rows])
-    return (
-        f"## {words(title_told(report))}{certainty}\n\n{words(report.verdict.summary)}\n\n{table}"
-    )
+    title = f"## {words(title_told(report))}{certainty}"
+    why = report.lineage.cause if report.lineage and report.lineage.cause else None
+    told = f"{report.verdict.summary}." + (f" So {why}." if why else "")
+    return "\n\n".join([title, words(told), table])
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
@@ -145,19 +151,20 @@ def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
     if cause := cause_of(report):
         yield "Rank", None if cause.rank is None else str(cause.rank)
         known = [(name, str(value)) for name, value in cause.facts.items() if value is not None]
-        yield "Facts", ", ".join(f"{words(name)} {cell(value)}" for name, value in known)
+        yield "Facts", "<br>".join(f"{words(name)} {cell(value)}" for name, value in known)
     if report.last_kernel is not None:
         yield from _kernel_rows(report.last_kernel)
+    else:
+        yield "Last kernel launched", "none is known"
     if report.lineage is not None:
         yield from _lineage_rows(report.lineage)
-    yield "torch", ", ".join(map(cell, _versions(report))) or "version not in the input"
+    yield "torch", ", ".join(map(cell, _versions(report))) or _NO_VERSION
     yield "Signature", cell(report.signature)
     yield "Tool", f"{report.tool.name} {report.tool.version}"
 
 
 def _kernel_rows(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
-    yield "Last kernel launched", f"{cell(kernel.name)} ({kernel.certainty})"
-    yield "Why this one", words(kernel.why)
+    yield kernel_told(kernel), f"{cell(kernel.name)}<br>{kernel.certainty}: {words(kernel.why)}"
     if kernel.call is not None:
         at = f"{kernel.call.file}:{kernel.call.line}" if kernel.call.file else None
         yield "Its call", "<br>".join(filter(None, [cell(at), cell(kernel.call.text)]))
@@ -172,8 +179,7 @@ def _lineage_rows(lineage: Lineage) -> Iterator[tuple[str, str | None]]:
     yield "Index", words(index_told(lineage.index_source)) if lineage.index_source else None
     yield "Bound", cell(bound_told(lineage)) if lineage.bound else None
     yield "Fails with", "; ".join(map(_assigned, lineage.failing_values[:3]))
-    yield "So", words(lineage.cause) if lineage.cause else None
-    yield "Model code", cell(origin(lineage.user_stack, lineage.source_nodes))
+    yield "Model code", cell(origin(lineage.user_stack, ()))
 
 
 def _assigned(values: Mapping[str, int]) -> str:
@@ -201,7 +207,7 @@ def _places(finding: Finding, excerpts: Sequence[Excerpt]) -> Iterator[str]:
     if more > 0:
         yield f"And in {more} further places."
     if finding.count > 1:
-        yield f"{finding.count} records say this."
+        yield f"One of {finding.count} records that say so."
 
 
 def _at(evidence: Evidence) -> str:
@@ -218,15 +224,27 @@ def _around(evidence: Evidence, excerpts: Sequence[Excerpt]) -> str:
 def _explained(report: Report) -> str:
     cause = cause_of(report)
     why = f"### Why\n\n{words(cause.explain)}" if cause and cause.explain else ""
-    fixes = [f"- {words(fix)}" for fix in fixes_told(report)]
-    return "\n\n".join(filter(None, [why, "\n".join(["### Fix\n", *fixes]) if fixes else ""]))
+    steps = {step.title for step in report.next_steps}
+    fixes = [f"- {words(fix)}" for fix in fixes_told(report) if fix not in steps]
+    helps = "\n".join(["### What helps\n", *fixes]) if fixes else ""
+    return "\n\n".join(filter(None, [why, helps]))
 
 
 def _next_steps(report: Report) -> str:
     """What was done already, as the flags show it, and what is open."""
-    done = [_done(flag) for flag in report.flags if flag.state == "on"]
-    steps = [_step(step) for step in report.next_steps]
-    return "\n".join(["### Next steps\n", *done, *steps]) if done or steps else ""
+    done = [_done(flag) for flag in report.flags if flag.state == "on" and flag.name in _STEPS]
+    steps = [_step(step, report.lineage) for step in report.next_steps]
+    stands = [told for name, told in _STANDS_FOR.items() if any(name in one for one in steps)]
+    told = [f"{'; '.join(stands)}.\n"] if stands else []
+    return "\n".join(["### Next steps\n", *told, *done, *steps]) if done or steps else ""
+
+
+#: flags that are steps of debugging, done where they were on
+_STEPS = tuple(name for rung in RUNGS for name in rung.sets)
+_STANDS_FOR = {
+    " SCRIPT.py": "`SCRIPT.py` stands for the program",
+    " COMPILE_SCRIPT.py": "`COMPILE_SCRIPT.py` for what compiles the model",
+}
 
 
 def _done(flag: Flag) -> str:
@@ -234,13 +252,15 @@ def _done(flag: Flag) -> str:
     return f"- [x] {code(flag.name)} was on{where}: {words(flag.does)}"
 
 
-def _step(step: NextStep) -> str:
+def _step(step: NextStep, lineage: Lineage | None) -> str:
     again = " (needs a new compilation)" if step.takes_effect == "compile" else ""
     costs = f"Costs: {step.costs}." if step.costs else ""
-    told = " ".join(filter(None, [step.why and f"{step.why.rstrip('.')}.", costs]))
+    why = None if lineage and step.why == lineage.cause else step.why
+    told = " ".join(filter(None, [why and f"{why.rstrip('.')}.", costs]))
     lines = [f"- [ ] **{words(step.title)}**{again}" + (f"<br>{words(told)}" if told else "")]
     if step.command:
-        lines += ["", *(f"  {line}" for line in fence(step.command, "sh").split("\n")), ""]
+        language = "python" if lineage and step.command == lineage.assertion else "sh"
+        lines += ["", *(f"  {line}" for line in fence(step.command, language).split("\n")), ""]
     return "\n".join(lines)
 
 
@@ -258,7 +278,7 @@ def _sections(dossier: Dossier) -> Iterator[_Section]:
     if report.last_kernel is not None:
         yield _arguments(report.last_kernel.arguments)
     if report.lineage is not None and report.lineage.slice:
-        lines = fence("\n".join(report.lineage.slice), "python")
+        lines = fence("\n".join(report.lineage.slice), _language(dossier))
         yield _Section("What the index is made of, in the kernel's own lines", [lines])
     for one in dossier.code:
         yield _suspect(one)
@@ -268,6 +288,13 @@ def _sections(dossier: Dossier) -> Iterator[_Section]:
     yield _compiles(report.compiles)
     yield _flags(report.flags)
     yield _sources(report.sources)
+
+
+def _language(dossier: Dossier) -> str:
+    """What the kernel is written in that the lineage is about."""
+    lineage = dossier.report.lineage
+    of = [one.language for one in dossier.code if lineage and one.name == lineage.kernel]
+    return _LANGUAGES[of[-1]] if of else "text"
 
 
 def _table(*columns: str) -> str:
@@ -289,10 +316,16 @@ def _arguments(arguments: Sequence[Argument]) -> _Section:
 
 
 def _suspect(suspect: SuspectCode) -> _Section:
-    of = f" in {suspect.file}" if suspect.file else ""
-    what = "Call of" if suspect.role == "call" else "Code of"
-    text = numbered(suspect.text, suspect.first_line, suspect.lit)
-    return _Section(f"{what} {suspect.name}{of}", [fence(text, _LANGUAGES[suspect.language])])
+    language = _LANGUAGES[suspect.language]
+    if suspect.role == "call":
+        title = f"Call of {suspect.name}" + (f" in {suspect.file}" if suspect.file else "")
+    else:
+        suffix = {"python": "py", "cpp": "cpp"}[language]
+        of = f", compiled from {suspect.file}.{suffix}" if suspect.file else ""
+        title = f"Code of {suspect.name}{of}"
+    return _Section(
+        title, [fence(numbered(suspect.text, suspect.first_line, suspect.lit), language)]
+    )
 
 
 def _launches(dossier: Dossier) -> _Section:
@@ -341,7 +374,7 @@ def _flags(flags: Sequence[Flag]) -> _Section:
 
 
 def _flag(flag: Flag) -> str:
-    told = cell(_at(flag.evidence)) if flag.evidence else "what was read"
+    told = cell(_at(flag.evidence)) if flag.evidence else "generated code or a trace"
     return _row(cell(flag.name), flag.state, f"at {flag.takes_effect} time", told)
 
 

@@ -18,10 +18,11 @@ _MAX_LINE = 500
 _MAX_FENCE = 12_000
 
 _BACKTICKS = re.compile(r"`+")
-# https://x   www.x   @someone   a@b.c   #12   org/repo#12   GH-12: what links or pings, even when
-# its characters are written as entities
+# `x`   torch._check()   https://x   www.x   @someone   a@b.c   #12   org/repo#12   GH-12: code,
+# and what links or pings even when its characters are written as entities
 _ACTIVE = re.compile(
-    r"(?:(?:(?:https?|ftp)://|\bwww\.)[^\s`|<>]+|[\w.+/-]{0,100}@\w[\w./-]*"
+    r"(?<![`\\\w])`(?P<quoted>[^`]{1,200})`(?!`)|(?<![\w.])[A-Za-z]\w{0,60}(?:\.\w{1,60}){0,5}\._\w+(?:\(\))?"
+    r"|(?:(?:(?:https?|ftp)://|\bwww\.)[^\s`|<>]+|[\w.+/-]{0,100}@\w[\w./-]*"
     r"|[\w./-]{0,100}#\d+|\bGH-\d+)+",
     re.IGNORECASE,
 )
@@ -34,11 +35,11 @@ _BLOCK = re.compile(r"^(?:(?P<number>\d+)(?=[.)])|(?=[-+=#>]))")
 
 
 def words(text: str) -> str:
-    """A paragraph's worth of text, escaped where it could be markup; a link is a code span."""
+    """A paragraph's worth of text, escaped where it could be markup; code and links are spans."""
     shown = _clipped(visible(" ".join(text.split())), _MAX_WORDS)
     parts, at = [], 0
     for match in _ACTIVE.finditer(shown):
-        parts += [_escaped(shown[at : match.start()]), code(match[0])]
+        parts += [_escaped(shown[at : match.start()]), cell(match["quoted"] or match[0])]
         at = match.end()
     return _BLOCK.sub(r"\g<number>\\", "".join([*parts, _escaped(shown[at:])]))
 
@@ -64,7 +65,7 @@ def cell(text: str | None) -> str:
 
 def summary(text: str) -> str:
     """The head of a folded part, which is HTML."""
-    return html.escape(_clipped(visible(" ".join(text.split())), _MAX_SPAN))
+    return html.escape(_clipped(visible(" ".join(text.split())), _MAX_SPAN), quote=False)
 
 
 def fence(text: str, language: str = "text") -> str:
@@ -78,7 +79,7 @@ def fence(text: str, language: str = "text") -> str:
 
 def numbered(text: str, first: int, lit: Collection[int]) -> str:
     """The lines with their numbers, those that are meant with a mark."""
-    lines = text.split("\n")
+    lines = text.rstrip("\n ").split("\n")
     width = len(str(first + len(lines) - 1))
     return "\n".join(
         f"{'>' if number in lit else ' '} {number:{width}}  {line}".rstrip()

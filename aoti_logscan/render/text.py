@@ -25,7 +25,7 @@ from aoti_logscan.render.layout import (
     visible,
     wrapped,
 )
-from aoti_logscan.render.told import bound_told, index_told, origin, producer
+from aoti_logscan.render.told import bound_told, index_told, kernel_told, origin, producer
 from aoti_logscan.report import (
     Argument,
     Certainty,
@@ -121,7 +121,7 @@ def _last_kernel(kernel: Kernel | None, width: int) -> Iterator[Line]:
     """The kernel's name with its certainty; why it is not sure; the user's own line."""
     if kernel is None:
         return
-    label = (Piece("Last kernel launched", "label"), Piece("  "))
+    label = (Piece(kernel_told(kernel), "label"), Piece("  "))
     yield from spread(label, Piece(kernel.name), _certainty(kernel.certainty), width)
     if kernel.certainty != "sure":
         yield from _prose(kernel.why, width)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from aoti_logscan.report import Argument, Finding, IndexSource, Lineage, Producer, Report
+from aoti_logscan.report import (
+    Argument,
+    Finding,
+    IndexSource,
+    Kernel,
+    Lineage,
+    Producer,
+    Report,
+)
 
 #: statistics of an argument, in the order in which they are shown
 STATISTICS = ("dtype", "device", "size", "stride", "numel", "min", "max", "mean")
@@ -38,15 +47,21 @@ def index_told(source: IndexSource) -> str:
         return "computed from sizes"
     also = ", or from sizes" if source.kind == "mixed" else ""
     if source.input is not None:
-        return f"loaded from input {source.input.position} ({source.input.name}){also}"
-    made = f", made by {source.produced_by}" if source.produced_by else ""
-    return f"loaded from {source.argument or source.parameter or 'several tensors'}{made}{also}"
+        return f"from input {source.input.position} ({source.input.name}){also}"
+    made = f" (made by {source.produced_by})" if source.produced_by else ""
+    return f"from {source.argument or source.parameter or 'several tensors'}{made}{also}"
 
 
 def check_told(lineage: Lineage) -> str:
     """The failed check as its assertion says it."""
     lower = f"{lineage.lower} <= " if lineage.lower is not None else ""
-    return f"{lower}{lineage.index}" + (f" < {lineage.upper}" if lineage.upper is not None else "")
+    upper = f" < {_plain(lineage.upper)}" if lineage.upper is not None else ""
+    return f"{lower}{lineage.index}{upper}"
+
+
+def _plain(bound: str) -> str:
+    """A number without the suffix that it has in C++."""
+    return re.sub(r"^(\d+)[lLuU]+$", r"\1", bound)
 
 
 def bound_told(lineage: Lineage) -> str:
@@ -55,7 +70,7 @@ def bound_told(lineage: Lineage) -> str:
     assert bound is not None
     if lineage.upper is None:
         return f"at least {lineage.lower}" if lineage.lower is not None else "?"
-    chain = [lineage.upper]
+    chain = [_plain(lineage.upper)]
     if bound.parameter is not None and bound.parameter != lineage.upper:
         chain = [f"{lineage.upper}, where {bound.parameter}"]
     if bound.argument is not None and bound.argument != chain[-1]:
@@ -90,6 +105,15 @@ def producer(of: Producer) -> str:
     return f"{of.argument}{at}"
 
 
+def kernel_told(kernel: Kernel) -> str:
+    """What the report's kernel is: by its own text the one that failed, or the last that ran."""
+    return "Kernel that failed" if kernel.found_by in _OWN_TEXTS else "Last kernel launched"
+
+
+#: evidence that names a kernel outright, whatever was launched after it
+_OWN_TEXTS = ("sanitizer", "device-assert", "stack-frame")
+
+
 def values_told(argument: Argument) -> dict[str, str]:
     """The statistics that were printed of an argument, by their names."""
     told = {name: _shown(getattr(argument, name)) for name in STATISTICS}
@@ -108,7 +132,24 @@ def replaced_told(redacted: Mapping[str, int] | None) -> str:
     """What was replaced before the report was written."""
     if redacted is None:
         return "Nothing was redacted."
-    kinds = [f"{count} of kind {kind}" for kind, count in sorted(redacted.items()) if count]
-    if not kinds:
-        return "Redacted: nothing had to be replaced."
-    return f"Redacted; different values replaced: {', '.join(kinds)}."
+    told = [_counted(kind, count) for kind, count in sorted(redacted.items()) if count]
+    return f"Redacted: {', '.join(told) or 'nothing had to be replaced'}."
+
+
+#: what the kinds of tokens stand for: one, several
+_KINDS = {
+    "dir": ("directory", "directories"),
+    "user": ("user name", "user names"),
+    "host": ("host name", "host names"),
+    "ip": ("IP address", "IP addresses"),
+    "mac": ("MAC address", "MAC addresses"),
+    "email": ("e-mail address", "e-mail addresses"),
+    "token": ("key or token", "keys or tokens"),
+    "credentials": ("password or login", "passwords or logins"),
+    "value": ("value of the environment", "values of the environment"),
+}
+
+
+def _counted(kind: str, count: int) -> str:
+    one, several = _KINDS.get(kind, (f"value of kind {kind}", f"values of kind {kind}"))
+    return f"{count} {one if count == 1 else several}"
