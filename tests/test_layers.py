@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tensor_worker",),
 )
 #: a module of the same layer may be imported in these packages only
-TOGETHER = ("parsers", "artifacts", "render")
+TOGETHER = ("parsers", "artifacts", "render", "redact")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

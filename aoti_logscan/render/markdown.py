@@ -233,7 +233,7 @@ def _explained(report: Report) -> str:
 def _next_steps(report: Report) -> str:
     """What was done already, as the flags show it, and what is open."""
     done = [_done(flag) for flag in report.flags if flag.state == "on" and flag.name in _STEPS]
-    steps = [_step(step, report.lineage) for step in report.next_steps]
+    steps = [_step(step, report) for step in report.next_steps]
     stands = [told for name, told in _STANDS_FOR.items() if any(name in one for one in steps)]
     told = [f"{'; '.join(stands)}.\n"] if stands else []
     return "\n".join(["### Next steps\n", *told, *done, *steps]) if done or steps else ""
@@ -252,10 +252,12 @@ def _done(flag: Flag) -> str:
     return f"- [x] {code(flag.name)} was on{where}: {words(flag.does)}"
 
 
-def _step(step: NextStep, lineage: Lineage | None) -> str:
+def _step(step: NextStep, report: Report) -> str:
+    lineage = report.lineage
+    told_above = (report.verdict.summary, lineage.cause if lineage else None)
     again = " (needs a new compilation)" if step.takes_effect == "compile" else ""
     costs = f"Costs: {step.costs}." if step.costs else ""
-    why = None if lineage and step.why == lineage.cause else step.why
+    why = None if step.why in told_above else step.why
     told = " ".join(filter(None, [why and f"{why.rstrip('.')}.", costs]))
     lines = [f"- [ ] **{words(step.title)}**{again}" + (f"<br>{words(told)}" if told else "")]
     if step.command:

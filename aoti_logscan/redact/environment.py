@@ -1,0 +1,96 @@
+"""Values of environment variables, unless a variable is known to be harmless."""
+
+from __future__ import annotations
+
+import re
+
+from aoti_logscan.redact.finder import Finder, with_new
+from aoti_logscan.redact.known import Known
+
+# FOO=bar python x.py   export FOO=bar   docker run -e FOO=bar   "FOO=bar"
+_ASSIGNED = (
+    r"[A-Z_](?<!\w.)[A-Z0-9_]{1,63}+="
+    r"(?:\"[^\"\n]{0,4000}+\"|'[^'\n]{0,4000}+'|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
+)
+_ASSIGNMENT = re.compile(
+    r"(?P<name>[A-Z_][A-Z0-9_]{1,63}+)=(?P<quote>[\"']?)(?P<value>(?<=\")[^\"\n]+|(?<=')[^'\n]+"
+    r"|[^\s\"'`;&|,)\]}\\]+)"
+)
+_ENVIRONMENT = re.compile(rf"(?P<run>{_ASSIGNED}(?:\s{{1,4}}{_ASSIGNED})*+)(?P<last>\s*\Z)?")
+_ENVIRONMENT_BEFORE = re.compile(
+    r"(?:^\s{0,40}|[$#>+] |\b(?:export|setenv|env)\s{1,4}|\bdeclare -x\s{1,4}|\s-e\s{0,4}"
+    r"|\s--env[=\s]\s{0,4}|\bEnvironment=\"?|[\"'])\Z"
+)
+_PREFIX_BEFORE = re.compile(r"[\]:|] {1,4}\Z")
+# [rank3]:   2026-02-11T08:09:10.1Z stderr F   (EngineCore pid=269)   trainer-1 |
+_LAUNCHER = re.compile(
+    r"\s*(?:(?:\[[^\]]{1,80}\]:?|\S{1,64} std(?:err|out) [FP]|\([^()]{1,80}\)|\S{1,64} {1,8}\|)"
+    r"\s{1,4}){1,3}"
+)
+# environ({'FOO': 'bar'})   {"name": "FOO", "value": "bar"}
+_ENVIRON = re.compile(r"\benviron\(\{(?P<run>[^\n]*)")
+_ENTRY = re.compile(
+    r"(?P<quote>[\"'])(?P<name>[A-Z_][A-Z0-9_]{1,63}+)(?P=quote)\s?:\s?[\"'](?P<value>[^\"'\n]+)"
+)
+#: an entry of a manifest, which may be spread over lines
+NAME_AND_VALUE = re.compile(
+    r"\bname[\"']?\s{0,8}:\s{0,8}[\"']?(?P<name>[A-Z_][A-Z0-9_]{1,63}+)[\"']?\s{0,8},?\s{0,200}"
+    r"[\"']?\bvalue[\"']?\s{0,8}:\s{0,8}[\"']?(?P<value>[^\"'\n,}]{1,4000}+)"
+)
+_HARMLESS_VARIABLE = re.compile(
+    r"(?:OMP|MKL|KMP|OPENBLAS|NUMEXPR|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|GLOO|UCX|TORCH|PYTORCH|PYTHON"
+    r"|AOT|AOTI|AOTINDUCTOR|INDUCTOR|DYNAMO|FUNCTORCH|TRITON|HIP|ROCR|ROCM|AMD|MIOPEN|GPU|XPU"
+    r"|SYCL|ONEDNN|DNNL|ATEN|C10|GLOG|KINETO|LC|TORCHINDUCTOR|TORCHDYNAMO|TORCHELASTIC|VLLM|SGLANG"
+    r"|TOKENIZERS|TF|XLA|LD|XDG|SANITIZER|PYTHON[A-Z]+)(?:_\w*)?"
+    r"|(?:(?:LOCAL|GROUP|ROLE)_)?(?:RANK|WORLD_SIZE)|MASTER_(?:PORT|ADDR)|LANG|LANGUAGE|TERM|SHELL"
+    r"|TZ|PATH|HOME|PWD|OLDPWD|TMPDIR|TEMP|TMP|USER|LOGNAME|USERNAME|SUDO_USER|HOSTNAME|HOST"
+    r"|NODE_?NAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_\w*NODELIST|DEBUG|VERBOSE|CC|CXX|CFLAGS"
+    r"|CXXFLAGS|LDFLAGS|CPATH|C?INCLUDE_PATH|LIBRARY_PATH|SHLVL|EDITOR|PAGER|CI|PORT|DISPLAY"
+    r"|COLUMNS|LINES|CONDA_(?:PREFIX|EXE|PYTHON_EXE|SHLVL)|VIRTUAL_ENV|MAX_JOBS|HF_HUB_OFFLINE"
+    r"|HSA_\w+|HF_HOME|MODE|DEVICE|DTYPE|BACKEND"
+)
+_HARMLESS_VALUE = re.compile(
+    r"(?i)[\d.,:x-]{0,12}|true|false|yes|no|on|off|none|null|auto|default|debug|info|warn(?:ing)?"
+    r"|error|cpu|cuda(?::\d+)?|hip|xpu|gpu|(?:tl|torch)\.\w+|(?:b?float|u?int|bf|fp)\d+|c(?:\.utf-?8)?"
+    r"|[a-z]{2}_[a-z]{2}\.utf-?8|\$.*|<.*"
+)
+
+
+def _environment(known: Known, match: re.Match[str]) -> str:
+    """Assignments in a row, where they begin a line or a command, or make up a whole message."""
+    if not _begins_command(match):
+        return match[0]
+    return with_new(
+        match, _ASSIGNMENT.sub(lambda found: variable(known, found), match["run"]), "run"
+    )
+
+
+def _begins_command(match: re.Match[str]) -> bool:
+    text, start = match.string, match.start()
+    if _ENVIRONMENT_BEFORE.search(text, max(start - 60, 0), start):
+        return True
+    if match["last"] is not None and _PREFIX_BEFORE.search(text, max(start - 6, 0), start):
+        return True
+    return start < 200 and _LAUNCHER.fullmatch(text, 0, start) is not None
+
+
+def _environ(known: Known, match: re.Match[str]) -> str:
+    """Entries of `os.environ` as Python prints it."""
+    return with_new(match, _ENTRY.sub(lambda found: variable(known, found), match["run"]), "run")
+
+
+def variable(known: Known, match: re.Match[str]) -> str:
+    """A variable's value, unless the variable is known to be harmless, or the value is."""
+    name, value = match["name"], match["value"]
+    if _HARMLESS_VARIABLE.fullmatch(name) or _HARMLESS_VALUE.fullmatch(value):
+        return match[0]
+    return with_new(match, known.token("value", value))
+
+
+# the end of a name
+_ENVIRONMENT_HINT = re.compile(r"=(?<=[A-Z0-9_]{2}=)")
+FINDERS = (
+    Finder(("=",), _ENVIRONMENT, _environment, hint=_ENVIRONMENT_HINT),
+    Finder(("environ(",), _ENVIRON, _environ),
+    Finder(("value",), NAME_AND_VALUE, variable),
+)
