@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from aoti_logscan.progress import Progress
+    from aoti_logscan.report import Report
 
 _Read = TypeVar("_Read")
 
@@ -150,72 +151,98 @@ _patterns_option = click.option(
     help="Render the traces with tlparse into this folder; an HTML report links into it.",
 )
 @click.pass_context
-def scan(
-    ctx: click.Context,
-    paths: tuple[str, ...],
-    form: str,
-    output: str | None,
-    packages: tuple[str, ...],
-    rank: int | None,
-    folders: tuple[str, ...],
-    show_all: bool,
-    attachment: str | None,
-    redacts: bool,
-    rules: str | None,
-    tlparse: str | None,
-) -> None:
+def scan(ctx: click.Context, /, **options: Any) -> None:
     """Read what a failed run left behind and say why it died (the default command).
 
     Exit status: 0 no failure found, 1 a failure found (decided or not), 2 usage error or nothing
     could be opened.
     """
-    paths = _or_standard_input(ctx, paths)
+    asked = _Asked(**options)
+    asked = asked._replace(paths=_or_standard_input(ctx, asked.paths))
+    ctx.exit(_events(asked) if asked.form == "events" else _scan(asked))
+
+
+class _Asked(NamedTuple):
+    """The options of a scan."""
+
+    paths: tuple[str, ...]
+    form: str
+    output: str | None
+    packages: tuple[str, ...]
+    rank: int | None
+    folders: tuple[str, ...]
+    show_all: bool
+    attachment: str | None
+    redacts: bool
+    rules: str | None
+    tlparse: str | None
+
+    @property
+    def what(self) -> dict[str, Any]:
+        """What the pipeline is told beside the paths."""
+        return {"patterns": self.folders, "packages": self.packages, "rank": self.rank}
+
+
+def _events(asked: _Asked) -> int:
+    """List all events; gives the exit status."""
+    from aoti_logscan import pipeline
+    from aoti_logscan.catalogue import catalogue
+    from aoti_logscan.render.json import render_lines
+
+    if asked.attachment or asked.tlparse:
+        raise _UsageError("-f events goes with neither --attach nor --tlparse")
+    found = _watched(
+        asked.paths, lambda watch: pipeline.events(asked.paths, **asked.what, watch=watch)
+    )
+    _write(render_lines(found), asked.output)
+    _warn(flaw.in_file for flaw in catalogue(asked.folders).flaws)
+    return CLEAN
+
+
+def _scan(asked: _Asked) -> int:
+    """Show the report, and publish it where that is asked for; gives the exit status."""
+    is_for_here = asked.form in ("text", "json") and not (asked.attachment or asked.tlparse)
+    report = _analyze(asked) if is_for_here else _publish(asked)
+    return CLEAN if report.verdict.failure_class == "none" else FOUND
+
+
+def _analyze(asked: _Asked) -> Report:
     from aoti_logscan import pipeline
 
-    if form == "events":
-        from aoti_logscan.catalogue import catalogue
-        from aoti_logscan.render.json import render_lines
+    report = _watched(
+        asked.paths, lambda watch: pipeline.analyze(asked.paths, **asked.what, watch=watch)
+    )
+    _show(asked, report)
+    return report
 
-        found = _watched(
-            paths,
-            lambda watch: pipeline.events(
-                paths, patterns=folders, packages=packages, rank=rank, watch=watch
-            ),
-        )
-        _write(render_lines(found), output)
-        _warn(flaw.in_file for flaw in catalogue(folders).flaws)
-        return
-    stream = None if output else sys.stdout
-    if form in ("text", "json") and not (attachment or tlparse):
-        report = _watched(
-            paths,
-            lambda watch: pipeline.analyze(
-                paths, patterns=folders, packages=packages, rank=rank, watch=watch
-            ),
-        )
-        _write(_render(report, form, show_all, stream), output)
-        ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
+
+def _publish(asked: _Asked) -> Report:
     from aoti_logscan import publish
 
     wanted = publish.Wanted(
-        form=form if form in publish.FORMATS else None,
-        output=Path(output) if output else None,
-        tlparse=Path(tlparse) if tlparse else None,
-        redacts=redacts,
-        rules=Path(rules) if rules else None,
+        form=asked.form if asked.form in publish.FORMATS else None,
+        output=Path(asked.output) if asked.output else None,
+        tlparse=Path(asked.tlparse) if asked.tlparse else None,
+        redacts=asked.redacts,
+        rules=Path(asked.rules) if asked.rules else None,
     )
     published = _watched(
-        paths,
-        lambda watch: publish.publish(
-            paths, wanted, patterns=folders, packages=packages, rank=rank, watch=watch
-        ),
+        asked.paths,
+        lambda watch: publish.publish(asked.paths, wanted, **asked.what, watch=watch),
     )
-    report, text = published.report, published.text
-    _write(_render(report, form, show_all, stream) if text is None else text, output)
+    if published.text is None:
+        _show(asked, published.report)
+    else:
+        _write(published.text, asked.output)
     _warn(published.remarks)
-    if attachment:
-        _warn(_attach(Path(attachment), published.share))
-    ctx.exit(CLEAN if report.verdict.failure_class == "none" else FOUND)
+    if asked.attachment:
+        _warn(_attach(Path(asked.attachment), published.share))
+    return published.report
+
+
+def _show(asked: _Asked, report: Report) -> None:
+    stream = None if asked.output else sys.stdout
+    _write(_render(report, asked.form, asked.show_all, stream), asked.output)
 
 
 @cli.command()

@@ -269,3 +269,11 @@ def test_healthy_run_is_published_too(run: Run, tmp_path: Path) -> None:
     for form in ("markdown", "html", "sarif"):
         assert run("-f", form, str(log)).exit_code == 0
     assert run("--attach", str(tmp_path / "bug.zip"), str(log)).exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--attach", "--tlparse"])
+def test_events_are_listed_alone(option: str, run: Run, tmp_path: Path) -> None:
+    log = str(FIXTURES / "input-dim-static/input")
+    result = run("-f", "events", option, str(tmp_path / "x"), log)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "-f events goes with neither --attach nor --tlparse" in result.stderr
