@@ -250,11 +250,10 @@ class _Tracer:
         if any(self._is_refused(name, value) for name, value in sizes.items()):
             yield "Run with AOTI_RUNTIME_CHECK_INPUTS=1: the package's own checks refuse that."
         where = " and ".join(f"{self._told_size(name)} is {sizes[name]}" for name in sizes)
-        yield f"Guard in forward: return early, or torch._check(), where {where}."
+        yield f"Skip the call where {where}, or refuse that in forward with torch._check()."
         if list(sizes.values()) == [0]:
             [empty] = map(self._told_size, sizes)
             yield f"Or forbid it at export, with Dim(..., min=1) for {empty}."
-        yield f"Add a sample input where {where}, so that export sees the case."
 
     def _data_fixes(self, bound: Bound, source: IndexSource) -> Iterator[str]:
         """What to do about loaded values, in terms of the tensor that they are loaded from."""
@@ -266,7 +265,7 @@ class _Tracer:
             yield f"Check {_told_source(source)} before the call: the index is made from it."
         elif source.produced_by is not None:
             yield f"Look at what {source.produced_by} writes into {source.argument}."
-        yield "In forward, clamp the index or torch._check() its range, if such values are legal."
+        yield "If such values are legal, clamp or map them in forward; else refuse them before it."
 
     def _statement(self, bound: Bound, source: IndexSource) -> str | None:
         """The check of the input itself, for before the call; None where the index is not it."""
@@ -275,8 +274,13 @@ class _Tracer:
             return None
         lower = "-n" if self._slice.wraps else "0"
         told = "(x.dtype, x.shape, x.min(), x.max())"
-        given = f"x, n = inputs[{source.input.position}], {limit}"
+        given = f"x, n = {self._given_as(source.input)}, {limit}"
         return f"{given}; assert {lower} <= x.min() and x.max() < n, {told}"
+
+    def _given_as(self, of: InputRef | InputDim) -> str:
+        """An input as the caller has it: a package's by position, a graph's by its own name."""
+        is_package = self.wrapper is not None and self.wrapper.endswith(".cpp")
+        return f"inputs[{of.position}]" if is_package else of.name
 
     def _limit_in_python(self, bound: Bound) -> str | None:
         """The upper bound in terms of the model's inputs."""
@@ -285,7 +289,7 @@ class _Tracer:
             return upper
         if bound.input is None or bound.parameter != self._check.upper:
             return None
-        of = f"inputs[{bound.input.position}]"
+        of = self._given_as(bound.input)
         return of if bound.input.dim is None else f"{of}.shape[{bound.input.dim}]"
 
     def _range(self, bound: Bound) -> str:

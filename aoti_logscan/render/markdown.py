@@ -196,6 +196,7 @@ def _evidence(dossier: Dossier) -> str:
     cause = cause_of(dossier.report)
     findings = (cause,) if cause else dossier.report.findings[:_MAX_FINDINGS]
     told = [part for finding in findings for part in _places(finding, dossier.excerpts)]
+    told += _mark(dossier, [one for finding in findings for one in finding.evidence])
     return "\n\n".join(["### Evidence", *told]) if told else ""
 
 
@@ -208,6 +209,16 @@ def _places(finding: Finding, excerpts: Sequence[Excerpt]) -> Iterator[str]:
         yield f"And in {more} further places."
     if finding.count > 1:
         yield f"One of {finding.count} records that say so."
+
+
+def _mark(dossier: Dossier, told: Sequence[Evidence]) -> Iterator[str]:
+    """Where the last kernel was seen, if that is another line."""
+    kernel = dossier.report.last_kernel
+    seen = kernel.evidence if kernel else None
+    if kernel is None or seen is None or seen in told:
+        return
+    yield f"{kernel_told(kernel)}: {code(_at(seen))}"
+    yield _around(seen, dossier.excerpts)
 
 
 def _at(evidence: Evidence) -> str:
