@@ -86,9 +86,9 @@ def _checked(lower: int | None, upper: int | None) -> str:
     if lower == upper:
         return ""
     if lower is None:
-        return f", which the checks allow up to {upper}"
+        return f", checks allow up to {upper}"
     allowed = f"{lower} or more" if upper is None else f"{lower} to {upper}"
-    return f", which the checks allow to be {allowed}"
+    return f", checks allow {allowed}"
 
 
 def origin(stack: tuple[str, ...], nodes: tuple[str, ...]) -> str | None:

@@ -77,6 +77,7 @@ def test_all_marks_survive_a_crash(printing: Printing, piped: Piped, tmp_path: P
 
 
 def test_open_mark_on_a_terminal_of_its_own_names_the_kernel_for_sure(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="live tests need the extra `live`")
     script = SCRIPTS / "unguarded_gather.py"
     subprocess.run(
         [sys.executable, script, "build", tmp_path],
