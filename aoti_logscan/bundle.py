@@ -65,16 +65,25 @@ def attach(
     """
     whole = io.BytesIO()
     left_out = _Zip(whole, limit).write(dossier, events, redacted)
+    _put_in_place(Path(os.path.realpath(path)), whole.getbuffer())
+    return Attached(len(whole.getbuffer()), left_out)
+
+
+def _put_in_place(path: Path, data: memoryview) -> None:
+    """Write a file whole or not at all; what is no file (a device, a pipe) is written into."""
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as file:
+            file.write(data)
+        return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(part, "xb") as file:
-            size = file.write(whole.getbuffer())
+            file.write(data)
         os.replace(part, path)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(part)
         raise
-    return Attached(size, left_out)
 
 
 class _Zip:

@@ -148,7 +148,7 @@ _patterns_option = click.option(
     "--tlparse",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Render the traces with tlparse into this folder; an HTML report links into it.",
+    help="Render the traces with tlparse into this folder, not redacted; -f html links into it.",
 )
 @click.pass_context
 def scan(ctx: click.Context, /, **options: Any) -> None:
@@ -159,6 +159,7 @@ def scan(ctx: click.Context, /, **options: Any) -> None:
     """
     asked = _Asked(**options)
     asked = asked._replace(paths=_or_standard_input(ctx, asked.paths))
+    _check_targets(asked)
     ctx.exit(_events(asked) if asked.form == "events" else _scan(asked))
 
 
@@ -181,6 +182,24 @@ class _Asked(NamedTuple):
     def what(self) -> dict[str, Any]:
         """What the pipeline is told beside the paths."""
         return {"patterns": self.folders, "packages": self.packages, "rank": self.rank}
+
+
+def _check_targets(asked: _Asked) -> None:
+    """Refuse to write over what is read, or one output over the other."""
+    read = [path for path in (*asked.paths, *asked.packages, asked.rules) if path]
+    written = {"--output": asked.output, "--attach": asked.attachment}
+    for option, path in written.items():
+        if path == "":
+            raise _UsageError(f"{option} needs a file's name")
+        if path is not None and any(_is_same_file(path, other) for other in read):
+            raise _UsageError(f"{option}: {path} is read, it cannot be written too")
+    real = [os.path.realpath(path) for path in written.values() if path]
+    if len(set(real)) < len(real):
+        raise _UsageError("--output and --attach are the same file")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    return os.path.isfile(one) and os.path.isfile(other) and os.path.samefile(one, other)
 
 
 def _events(asked: _Asked) -> int:

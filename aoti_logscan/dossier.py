@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from aoti_logscan.artifacts.definition import Definition
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_code import stem
@@ -84,7 +86,7 @@ def _excerpts(report: Report, contexts: Contexts) -> Iterator[Excerpt]:
                 source=evidence.source,
                 line=evidence.line,
                 first_line=context.first_line,
-                text="\n".join(map(_clipped, context.text.split("\n"))),
+                text=context.text,
             )
 
 
@@ -93,6 +95,15 @@ def _places(report: Report) -> Iterator[Evidence]:
         yield from finding.evidence[:_MAX_PLACES]
     if report.last_kernel is not None and report.last_kernel.evidence is not None:
         yield report.last_kernel.evidence
+
+
+def shortened(whole: Dossier) -> Dossier:
+    """The dossier with excerpts of no line that is too long; what is cut may not be a secret."""
+    excerpts = (
+        msgspec.structs.replace(one, text="\n".join(map(_clipped, one.text.split("\n"))))
+        for one in whole.excerpts
+    )
+    return msgspec.structs.replace(whole, excerpts=tuple(excerpts))
 
 
 def _clipped(line: str) -> str:

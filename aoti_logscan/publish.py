@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from aoti_logscan import bundle, pipeline, tlparse_pages
+from aoti_logscan.dossier import shortened
 from aoti_logscan.events import Event
 from aoti_logscan.pipeline import Investigation, Watch
 from aoti_logscan.redact import Redactor, read_rules
@@ -127,11 +128,11 @@ def _own_names() -> list[str]:
 def _shareable(found: Investigation, redactor: Redactor | None) -> Shareable:
     """The dossier and the events, with everything replaced that names a person or a place."""
     if redactor is None:
-        return Shareable(found.dossier, found.events, None)
+        return Shareable(shortened(found.dossier), found.events, None)
     redactor.learn(found.dossier)
     redactor.learn(found.events)
     dossier, events = redactor.value(found.dossier), redactor.value(found.events)
-    return Shareable(dossier, events, redactor.found())
+    return Shareable(shortened(dossier), events, redactor.found())
 
 
 # --- forms
@@ -173,7 +174,7 @@ def _tlparse(report: Report, copies: TraceCopies, wanted: Wanted) -> list[Render
 def _told(one: Rendered | Refused) -> str:
     if isinstance(one, Refused):
         return f"{one.source}: {one.why}"
-    return f"{one.source}: rendered by tlparse in {one.first}"
+    return f"{one.source}: rendered by tlparse in {one.first}, whose pages are not redacted"
 
 
 def _links(report: Report, pages: Sequence[Rendered], output: Path | None) -> dict[str, str]:

@@ -41,6 +41,7 @@ _MAX_CONTEXTS = 100
 #: physical lines that are kept before and after a record, and bytes of either
 _LINES_BEFORE, _LINES_AFTER = 4, 8
 _MAX_CONTEXT = 4_000
+_NEWLINE = 0x0A
 #: problems listed for one source; the rest is counted
 _MAX_PROBLEMS = 50
 
@@ -465,10 +466,12 @@ class Contexts:
 
 
 def _context(draft: Draft, line: int, window: Window) -> Context:
-    """The record with the lines around it, all within the bytes that may be kept."""
+    """The record with the whole lines around it that are within the bytes that may be kept."""
     start, end = draft.start, min(draft.end, draft.start + _MAX_CONTEXT)
     first = _lines_back(window.buffer, start, max(0, start - _MAX_CONTEXT))
     last = _lines_on(window.buffer, end, min(window.size, end + _MAX_CONTEXT))
+    first = _whole_from(window, first, start)
+    last = _whole_to(window, last, start)
     text = ANSI.sub(b"", window.buffer[first:last]).decode("utf-8", "replace").removesuffix("\n")
     return Context(line - window.buffer.count(b"\n", first, start), text)
 
@@ -479,6 +482,24 @@ def _lines_back(buffer: bytearray, position: int, floor: int) -> int:
         if position > floor:
             position = buffer.rfind(b"\n", floor, position - 1) + 1 or floor
     return position
+
+
+def _whole_from(window: Window, first: int, start: int) -> int:
+    """Where the first line begins that is whole; the record itself where there is none."""
+    if window.base + first == 0 or (first > 0 and window.buffer[first - 1] == _NEWLINE):
+        return first
+    return window.buffer.find(b"\n", first, start) + 1 or start
+
+
+def _whole_to(window: Window, last: int, start: int) -> int:
+    """Where the last line or, of one that is too long, the last word ends that is whole."""
+    if last == window.size or window.buffer[last - 1] == _NEWLINE:
+        return last
+    for mark in (b"\n", b" "):
+        found = window.buffer.rfind(mark, start, last)
+        if found > start:
+            return found
+    return last
 
 
 def _lines_on(buffer: bytearray, position: int, ceiling: int) -> int:
@@ -532,5 +553,8 @@ class _Seen:
 
 
 def _place(source: str, line: int, offset: int, text: bytes) -> Place:
-    shown = text[: 4 * MAX_TEXT].decode("utf-8", "replace")[:MAX_TEXT]
+    shown = text[: 4 * MAX_TEXT].decode("utf-8", "replace")
+    if len(shown) > MAX_TEXT:
+        # half a word may be half a secret, which nothing would recognise
+        shown = shown[:MAX_TEXT].rpartition(" ")[0] or shown[:MAX_TEXT]
     return Place(source, line, offset, shown)

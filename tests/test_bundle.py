@@ -135,6 +135,20 @@ def test_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["bug.zip"]
 
 
+def test_device_and_link_are_written_into(found: Investigation, tmp_path: Path) -> None:
+    real, link, pipe = (tmp_path / name for name in ("real.zip", "link.zip", "pipe"))
+    real.write_bytes(b"before")
+    link.symlink_to(real)
+    attach(link, found.dossier, [])
+    assert link.is_symlink()
+    assert zipfile.is_zipfile(real)
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        attach(pipe, found.dossier, [])
+        assert reader.communicate()[0] == real.read_bytes()
+    assert pipe.is_fifo()
+
+
 def test_folder_that_is_not_there_is_an_error(found: Investigation, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         attach(tmp_path / "none" / "bug.zip", found.dossier, found.events)

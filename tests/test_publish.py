@@ -277,3 +277,47 @@ def test_events_are_listed_alone(option: str, run: Run, tmp_path: Path) -> None:
     result = run("-f", "events", option, str(tmp_path / "x"), log)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "-f events goes with neither --attach nor --tlparse" in result.stderr
+
+
+def _refused(run: Run, *args: str) -> str:
+    result = run(*args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    return result.stderr
+
+
+@pytest.mark.parametrize("option", ["--attach", "--output"])
+def test_what_is_read_is_not_written(option: str, run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(TERMINAL)
+    link = tmp_path / "link.log"
+    link.symlink_to(log)
+    for target in (log, link):
+        told = _refused(run, str(log), option, str(target))
+        assert f"{option}: {target} is read, it cannot be written too" in told
+    assert log.read_text() == TERMINAL
+    assert f"{option} needs a file's name" in _refused(run, str(log), option, "")
+
+
+def test_one_output_does_not_replace_the_other(run: Run, tmp_path: Path) -> None:
+    log, target = str(FIXTURES / "input-dim-static/input"), str(tmp_path / "a.zip")
+    told = _refused(run, log, "--attach", target, "-o", f"{tmp_path}/./a.zip")
+    assert "--output and --attach are the same file" in told
+
+
+@pytest.mark.parametrize("before", [0, 1500, 1990, 5000])
+@pytest.mark.parametrize("after", [0, 35, 60, 5000])
+def test_secret_in_a_long_line_is_seen_whole(
+    before: int, after: int, run: Run, tmp_path: Path
+) -> None:
+    long = "x " * before + f"--password {PASSWORD} " + "y " * after
+    log = tmp_path / "run.log"
+    log.write_text(f"{long}\n{ERROR} {long}\n{long}\n")
+    leaked = {name for name, text in _published(run, log) if PASSWORD[3:] in text}
+    assert leaked == set()
+
+
+def test_pages_of_tlparse_are_said_to_be_as_they_are(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "dedicated_log_torch_trace_x.log"
+    log.write_text(TRACE)
+    result = run(str(log), "--tlparse", str(tmp_path / "pages"))
+    assert "whose pages are not redacted" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,16 @@ def test_flags_and_death_have_their_lines(scanned: Any) -> None:
     assert report["findings"][0]["evidence"][0]["text"] == '"signal": "SIGSEGV"'
     flag = state(report, "CUDA_LAUNCH_BLOCKING")
     assert (flag["state"], flag["evidence"]["line"]) == ("on", 7)
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_file_that_was_formatted_anew_tells_the_same(scanned: Any, indent: int | None) -> None:
+    fields = json.loads(run_record(SIGNALLED))
+    separators = (",", ":") if indent is None else None
+    report = scanned(json.dumps(fields, indent=indent, separators=separators).encode())
+    assert report["findings"][0]["facts"]["signal"] == "SIGSEGV"
+    assert state(report, "CUDA_LAUNCH_BLOCKING")["state"] == "on"
+    assert '"SIGSEGV"' in report["findings"][0]["evidence"][0]["text"]
 
 
 @pytest.mark.parametrize("compiled", [True, None, False])

@@ -15,6 +15,7 @@ compiled something. Written by `aoti-logscan run`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,13 +23,15 @@ from aoti_logscan.events import Event, FlagSeen, ProcessDeath
 from aoti_logscan.lines import Hit, IncompleteError
 from aoti_logscan.parsers import flags
 from aoti_logscan.prefix import NOTHING
-from aoti_logscan.recording import RUN_HEAD, read_run_record
+from aoti_logscan.recording import read_run_record
 from aoti_logscan.rungs import COMPILE_FLAGS
 from aoti_logscan.scan import Draft, Malformed, Parsed
 
 NAME = "run_record"
-ANCHORS = (b'"aoti_logscan_run": ',)
+ANCHORS = (b'"aoti_logscan_run"',)
 
+# {\n "aoti_logscan_run":   as it is written, and as other programs write it anew
+_HEAD = re.compile(rb'\{\s{0,80}"aoti_logscan_run"\s{0,80}:')
 #: signals by which someone asks a process to end
 _REQUESTS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGUSR1", "SIGUSR2")
 
@@ -36,13 +39,14 @@ _REQUESTS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGUSR1", "SI
 def owns(hit: Hit) -> int | None:
     """The end of the file where it is a run.json."""
     window = hit.window
-    return window.size if window.base == 0 and window.buffer.startswith(RUN_HEAD) else None
+    return window.size if window.base == 0 and _HEAD.match(window.buffer) else None
 
 
 def parse(hit: Hit) -> Parsed:
     """Drafts for the flags and the death; nothing where the words are not at a file's start."""
     window = hit.window
-    if owns(hit) is None or hit.start > len(RUN_HEAD):
+    head = _HEAD.match(window.buffer)
+    if owns(hit) is None or head is None or hit.start > head.end():
         return ()
     if not window.final:
         raise IncompleteError
@@ -57,11 +61,11 @@ def _drafts(fields: dict[str, Any], whole: bytes) -> Iterator[Draft]:
     for setting in (*_texts(fields, "environment"), *_texts(fields, "kept")):
         name, _, value = setting.partition("=")
         if name in flags.NAMES and not _is_idle(name, fields):
-            written = json.dumps(setting).encode()
+            written = re.escape(json.dumps(setting).encode())
             yield _draft(FlagSeen, {"name": name, "value": value}, whole, written)
     signal = fields.get("signal")
     if isinstance(signal, str) and signal not in _REQUESTS:
-        written = b'"signal": ' + json.dumps(signal).encode()
+        written = rb'"signal"\s{0,80}:\s{0,80}' + re.escape(json.dumps(signal).encode())
         told_by = "shell" if fields.get("problem") else "recorder"
         yield _draft(ProcessDeath, {"told_by": told_by, "signal": signal}, whole, written)
 
@@ -76,8 +80,10 @@ def _is_idle(name: str, fields: dict[str, Any]) -> bool:
 
 
 def _draft(kind: type[Event], fields: dict[str, Any], whole: bytes, written: bytes) -> Draft:
-    """The draft for what was written on one line of the file, behind its indentation."""
-    line = max(0, whole.find(b"\n " + written), whole.find(b"\n  " + written))
-    start = whole.find(written, line)
+    """The draft for what was written in the file, on a line of its own if there is one."""
+    found = re.search(rb"^\s{0,80}(?P<it>" + written + rb")", whole, re.MULTILINE)
+    found = found or re.search(rb"(?P<it>" + written + rb")", whole)
+    start = found.start("it") if found else 0
     end = whole.find(b"\n", start)
+    end = len(whole) if end < 0 else end
     return Draft(kind, fields, start, end, whole[start:end], NOTHING)

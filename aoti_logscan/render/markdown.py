@@ -142,7 +142,7 @@ def _head(report: Report) -> str:
     table = "\n".join(["| | |", "|---|---|", *rows])
     title = f"## {words(title_told(report))}{certainty}"
     why = report.lineage.cause if report.lineage and report.lineage.cause else None
-    told = f"{report.verdict.summary}." + (f" So {why}." if why else "")
+    told = f"{report.verdict.summary.rstrip('.')}." + (f" So {why}." if why else "")
     return "\n\n".join([title, words(told), table])
 
 
