@@ -10,7 +10,7 @@ from aoti_logscan.redact.known import Known
 # FOO=bar python x.py   export FOO=bar   docker run -e FOO=bar   "FOO=bar"
 _ASSIGNED = (
     r"[A-Z_](?<!\w.)[A-Z0-9_]{1,63}+="
-    r"(?:\"[^\"\n]{0,4000}+\"|'[^'\n]{0,4000}+'|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
+    r"(?:\"[^\"\n]{0,4000}+(?:\"|$)|'[^'\n]{0,4000}+(?:'|$)|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
 )
 _ASSIGNMENT = re.compile(
     r"(?P<name>[A-Z_][A-Z0-9_]{1,63}+)=(?P<quote>[\"']?)(?P<value>(?<=\")[^\"\n]+|(?<=')[^'\n]+"
@@ -19,7 +19,8 @@ _ASSIGNMENT = re.compile(
 _ENVIRONMENT = re.compile(rf"(?P<run>{_ASSIGNED}(?:\s{{1,4}}{_ASSIGNED})*+)(?P<last>\s*\Z)?")
 _ENVIRONMENT_BEFORE = re.compile(
     r"(?:^\s{0,40}|[$#>+] |\b(?:export|setenv|env)\s{1,4}|\bdeclare -x\s{1,4}|\s-e\s{0,4}"
-    r"|\s--env[=\s]\s{0,4}|\bEnvironment=\"?|[\"'])\Z"
+    r"|\s--env[=\s]\s{0,4}|\bEnvironment=\"?|[\"']|(?:;|&&)\s{0,4}|\b[sS][eE][tT]\s{1,4}\"?"
+    r"|\$env:|[\x00\v\f])\Z"
 )
 _PREFIX_BEFORE = re.compile(r"[\]:|] {1,4}\Z")
 # [rank3]:   2026-02-11T08:09:10.1Z stderr F   (EngineCore pid=269)   trainer-1 |
@@ -27,6 +28,22 @@ _LAUNCHER = re.compile(
     r"\s*(?:(?:\[[^\]]{1,80}\]:?|\S{1,64} std(?:err|out) [FP]|\([^()]{1,80}\)|\S{1,64} {1,8}\|)"
     r"\s{1,4}){1,3}"
 )
+# no MY_KEY=x in   2026-01-01 10:00:00 DB_URL=x   where two words make the name
+_IN_SENTENCE = re.compile(
+    r"(?:^|(?<=[^\s,(=\[]\s))(?P<name>[A-Z][A-Z0-9]{0,40}+(?:_[A-Z0-9]{1,40}+){1,8}+)="
+    r"(?P<quote>[\"']?)(?P<value>(?<=\")[^\"\n]++|(?<=')[^'\n]++|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
+)
+# $env:API_URL = "x"   set -x API_URL x   setenv API_URL x
+_SHELL = re.compile(
+    r"(?:\$env:(?P<windows>[A-Za-z_]\w{1,63}+)\s{0,4}=\s{0,4}"
+    r"|\b(?:set\s{1,4}-[gUulx]{1,4}(?:\s{1,4}-[gUulx]{1,4})?|setenv)\s{1,4}(?P<other>[A-Za-z_]\w{1,63}+)"
+    r"\s{1,4})[\"']?(?P<value>(?<=[\"'])[^\"'\n]++|[^\s\"';&|]++)"
+)
+# {'MY_URL': 'x', 'PATH': '/usr/bin'}
+_DUMP_ENTRY = r"[\"'][A-Z_][A-Z0-9_]{1,63}+[\"']\s?:\s?(?:\"[^\"\n]{0,4000}+\"|'[^'\n]{0,4000}+')"
+_DUMP = re.compile(rf"(?P<run>{_DUMP_ENTRY}(?:,\s{{0,4}}{_DUMP_ENTRY})++)")
+_DUMP_HINT = re.compile(r"[\"']\s?:(?<=[A-Z0-9_]{2}[\"']:)")
+_OF_PROCESS = frozenset(("PATH", "HOME", "USER", "PWD", "SHELL", "LANG", "TERM", "HOSTNAME"))
 # environ({'FOO': 'bar'})   {"name": "FOO", "value": "bar"}
 _ENVIRON = re.compile(r"\benviron\(\{(?P<run>[^\n]*)")
 _ENTRY = re.compile(
@@ -35,7 +52,7 @@ _ENTRY = re.compile(
 #: an entry of a manifest, which may be spread over lines
 NAME_AND_VALUE = re.compile(
     r"\bname[\"']?\s{0,8}:\s{0,8}[\"']?(?P<name>[A-Z_][A-Z0-9_]{1,63}+)[\"']?\s{0,8},?\s{0,200}"
-    r"[\"']?\bvalue[\"']?\s{0,8}:\s{0,8}[\"']?(?P<value>[^\"'\n,}]{1,4000}+)"
+    r"[\"']?\bvalue[\"']?\s{0,8}:\s{0,8}+(?![|>])[\"']?(?P<value>[^\"'\n,}]{1,4000}+)"
 )
 _HARMLESS_VARIABLE = re.compile(
     r"(?:OMP|MKL|KMP|OPENBLAS|NUMEXPR|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|GLOO|UCX|TORCH|PYTORCH|PYTHON"
@@ -47,7 +64,24 @@ _HARMLESS_VARIABLE = re.compile(
     r"|NODE_?NAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_\w*NODELIST|DEBUG|VERBOSE|CC|CXX|CFLAGS"
     r"|CXXFLAGS|LDFLAGS|CPATH|C?INCLUDE_PATH|LIBRARY_PATH|SHLVL|EDITOR|PAGER|CI|PORT|DISPLAY"
     r"|COLUMNS|LINES|CONDA_(?:PREFIX|EXE|PYTHON_EXE|SHLVL)|VIRTUAL_ENV|MAX_JOBS|HF_HUB_OFFLINE"
-    r"|HSA_\w+|HF_HOME|MODE|DEVICE|DTYPE|BACKEND"
+    r"|HSA_\w+|HF_HOME|MODE|DEVICE|DTYPE|BACKEND|OS|BLAS_INFO|LAPACK_INFO|COMMIT_SHA|CXX_\w+"
+    r"|(?:CMAKE|USE|BUILD|WITH|ENABLE|PERF_WITH|FORCE|HAVE|ERR|ERROR|EXIT)_\w+|NUM_\w+|MAX_\w+"
+)
+#: a name that begins harmlessly, and ends in a word for a secret or a person
+_PRIVATE_VARIABLE = re.compile(
+    r".+_(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PW|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY"
+    r"|CREDENTIALS?|CREDS|AUTH|COOKIE|OWNER|USER|USERNAME|LOGIN|EMAIL|AUTHOR|ACCOUNT|CUSTOMER)"
+    r"(?<!SUDO_USER)"
+)
+_CONSTANT_WORDS = frozenset(
+    """
+    BLOCK XBLOCK YBLOCK ZBLOCK RBLOCK R0 R1 GROUP GROUPS STRIDE KERNEL DTYPE TYPE CACHE MODIFIER
+    EPILOGUE PROLOGUE CAST PADDING LAYOUT DIM DIMS HEAD HEADS FLEX TF32 ALLOW ACC ACCUM EVEN FAST
+    USE PRECISION FLOAT32 UNROLL NUM SIZE SMS TMA SCALE RECIPE TILE TILES DIVISIBLE IS HAS SPARSE
+    PRESCALE OUTPUT INPUT LOGSUMEXP GQA SHARED QK ROWS GUARANTEED SAFE WRITE DQ DK DV KV Q1 M1 N1
+    M2 N2 KV1 ACTIVATION BIAS SHAPE MASK MODS INDEX ENABLE FUSED STAGES WARPS MATRIX WEIGHT XDIM
+    MAX MIN ROUNDED SPLIT SWIZZLE TRANSPOSE TRANSPOSED BROADCAST CONTIGUOUS ORDER MODE PERSISTENT
+    """.split()  # noqa: SIM905
 )
 _HARMLESS_VALUE = re.compile(
     r"(?i)[\d.,:x-]{0,12}|true|false|yes|no|on|off|none|null|auto|default|debug|info|warn(?:ing)?"
@@ -79,12 +113,50 @@ def _environ(known: Known, match: re.Match[str]) -> str:
     return with_new(match, _ENTRY.sub(lambda found: variable(known, found), match["run"]), "run")
 
 
-def variable(known: Known, match: re.Match[str]) -> str:
-    """A variable's value, unless the variable is known to be harmless, or the value is."""
-    name, value = match["name"], match["value"]
-    if _HARMLESS_VARIABLE.fullmatch(name) or _HARMLESS_VALUE.fullmatch(value):
+def _in_shell(known: Known, match: re.Match[str]) -> str:
+    """A variable that shells other than `sh` set."""
+    value = match["value"]
+    if is_harmless(match["windows"] or match["other"]) or is_harmless_value(value):
         return match[0]
     return with_new(match, known.token("value", value))
+
+
+def _dump(known: Known, match: re.Match[str]) -> str:
+    """Entries of a dict that can only be an environment."""
+    entries = {entry["name"]: entry["value"] for entry in _ENTRY.finditer(match["run"])}
+    others = [
+        name
+        for name, value in entries.items()
+        if not (_is_constant(name) or value.replace("_", "").isupper())
+    ]
+    if _OF_PROCESS.isdisjoint(entries) and len(others) < 2:
+        return match[0]
+    return with_new(match, _ENTRY.sub(lambda found: variable(known, found), match["run"]), "run")
+
+
+def variable(known: Known, match: re.Match[str]) -> str:
+    """A variable's value, unless the variable is known to be harmless, or the value is."""
+    if is_harmless(match["name"]) or is_harmless_value(match["value"]):
+        return match[0]
+    return with_new(match, known.token("value", match["value"]))
+
+
+def is_harmless(name: str) -> bool:
+    """Whether what a variable holds is nobody's: flags, constants of kernels."""
+    if _PRIVATE_VARIABLE.fullmatch(name):
+        return False
+    return bool(_HARMLESS_VARIABLE.fullmatch(name)) or _is_constant(name)
+
+
+def is_harmless_value(value: str) -> bool:
+    """Whether a value is a number, a switch, a level, or one of torch's words."""
+    return _HARMLESS_VALUE.fullmatch(value) is not None
+
+
+def _is_constant(name: str) -> bool:
+    """Whether a name is made of the words of constants in templates of kernels."""
+    words = [word for word in name.split("_") if len(word) > 1]
+    return bool(words) and all(word in _CONSTANT_WORDS for word in words)
 
 
 # the end of a name
@@ -92,5 +164,8 @@ _ENVIRONMENT_HINT = re.compile(r"=(?<=[A-Z0-9_]{2}=)")
 FINDERS = (
     Finder(("=",), _ENVIRONMENT, _environment, hint=_ENVIRONMENT_HINT),
     Finder(("environ(",), _ENVIRON, _environ),
+    Finder(("=",), _IN_SENTENCE, variable, hint=_ENVIRONMENT_HINT),
+    Finder(("$env:", "set -", "setenv "), _SHELL, _in_shell),
+    Finder((":",), _DUMP, _dump, hint=_DUMP_HINT),
     Finder(("value",), NAME_AND_VALUE, variable),
 )

@@ -21,7 +21,7 @@ _WITH_PROCESS = re.compile(rf"\[{_HOST}:\d{{2,9}}(?::\d{{1,9}}){{0,2}}\]")
 _NCCL = re.compile(rf"(?<![\w.:/-]){_HOST}:\d{{1,9}}:\d{{1,9}} \[\d{{1,4}}\] NCCL ")
 # "hostname": "gpu-node-17"   MASTER_ADDR=gpu-node-17   --rdzv_endpoint gpu-node-17:29500
 _NAMED_HOST = re.compile(
-    r"(?:(?<![\w-])(?:MASTER_ADDR|HOSTNAME|HOST|NODE_?NAME|COMPUTERNAME|SLURMD_NODENAME|POD_NAME"
+    r"(?:(?<![\w-])(?:MASTER_ADDR|HOSTNAME|HOST|Hostname|NODE_?NAME|COMPUTERNAME|SLURMD_NODENAME|POD_NAME"
     r"|(?:SLURM|PBS|LSB)_[A-Z_]{0,20}(?:NODELIST|HOSTS?)|host_?name|node_?name"
     r"|(?:--)?master[_-]addr|(?:--)?rdzv[_-]endpoint)[\"'\\]{0,2}\s{0,12}[=:]\s?[\"'\\]{0,2}"
     rf"|--(?:master[_-]addr|rdzv[_-]endpoint|host(?:name)?)[ =]){_HOST}(?![\w(/])"
@@ -31,6 +31,33 @@ _ELASTIC_HOST = re.compile(rf"(?<![\w-])host {{2,20}}: {_HOST}")
 # "host": "gpu-node-17"   host=gpu-node-17   host: gpu-node-17
 _SOME_HOST = re.compile(
     rf"(?<![\w-])host[\"'\\]{{0,2}}\s{{0,2}}[=:]\s?[\"'\\]{{0,2}}{_HOST}(?![\w(/])"
+)
+# node='gpu-node-17'   Node: gpu-node-17/10.0.0.3   Linux gpu-node-17 5.15.0-91
+_NODE = re.compile(
+    rf"(?:\bnode=[\"'](?=[\w.-]{{2,252}}[\"'])|\bNode:\s{{1,20}}(?=[\w.-]{{2,252}}/(?:\d|<ip-)))"
+    rf"{_HOST}"
+)
+_UNAME = re.compile(rf"\bLinux {_HOST}(?= \d{{1,2}}\.\d{{1,3}}\.\d)")
+# NodeList=gpu-a[17-19]   BatchHost=gpu-a17
+_NODES = re.compile(
+    r"\b(?:NodeList|BatchHost|ReqNodeList|ExcNodeList|NodeHostName|NodeAddr)="
+    r"(?P<value>[A-Za-z][\w.-]{0,100}(?:\[[\d,-]{1,200}\])?(?:,[A-Za-z][\w.-]{0,100}(?:\[[\d,-]{1,200}\])?){0,100})"
+)
+# registry.acme.com:5000/team/img:1
+_REGISTRY = re.compile(
+    r"(?<![\w./@-])(?P<value>(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}+\.){1,6}[A-Za-z]{2,20}+(?::\d{2,5})?"
+    r"(?:/[a-z0-9][\w.-]{0,100}+){1,6})(?=:[\w][\w.-]{0,100}|@sha256:)"
+)
+_IMAGE_BEFORE = re.compile(
+    r"(?i)(?:\bimage[\"']?\s?[:=]\s{0,4}[\"']?|\b(?:docker|podman|nerdctl|crictl)\s[^\n]{0,100}\s)\Z"
+)
+_PUBLIC_REGISTRY = re.compile(
+    r"(?:[\w.-]+\.)?(?:docker\.io|nvcr\.io|ghcr\.io/pytorch|quay\.io/pypa|mcr\.microsoft\.com"
+    r"|registry\.k8s\.io|gcr\.io/google\w*)/.*"
+)
+# arn:aws:iam::123456789012:role/x
+_ARN = re.compile(
+    r"\barn:aws[\w-]{0,12}:[\w-]{0,30}:[\w-]{0,30}:(?P<value>\d{12}:[^\s\"',;)]{1,400}+)"
 )
 # [gpu-node-17]:29500
 _SOCKET = re.compile(rf"\[{_HOST}\]:\d{{1,5}}")
@@ -106,9 +133,23 @@ def _domain(known: Known, match: re.Match[str]) -> str:
     return match[0]
 
 
+def _registry(known: Known, match: re.Match[str]) -> str:
+    """An image in a registry of one's own."""
+    start = match.start()
+    is_image = _IMAGE_BEFORE.search(match.string, max(start - 120, 0), start)
+    if not is_image or _PUBLIC_REGISTRY.fullmatch(match["value"]):
+        return match[0]
+    return known.token("value", match["value"])
+
+
+def _arn(known: Known, match: re.Match[str]) -> str:
+    """An account and what is in it."""
+    return with_new(match, known.token("value", match["value"]))
+
+
 def _is_attribute(labels: list[str]) -> bool:
     """Whether `threading.local` and the like are Python's; a host's name is no module's."""
-    is_module = labels[0] in sys.stdlib_module_names or labels[0] in COMMON
+    is_module = len(labels[0]) < 2 or labels[0] in sys.stdlib_module_names or labels[0] in COMMON
     return is_module and len(labels) <= 3 and labels[-1] in ("local", "internal", "private")
 
 
@@ -117,6 +158,11 @@ NAMED = (
     Finder(("host", "addr", "endpoint", "node", "pod_", "computername"), _NAMED_HOST, _host),
     Finder(("host ",), _ELASTIC_HOST, _host),
     Finder(("host",), _SOME_HOST, _numbered_host),
+    Finder(("node",), _NODE, _host),
+    Finder(("linux ",), _UNAME, _host),
+    Finder(("nodelist", "batchhost", "nodehost", "nodeaddr"), _NODES, _host),
+    Finder(("image", "docker", "podman", "nerdctl", "crictl"), _REGISTRY, _registry),
+    Finder(("arn:aws",), _ARN, _arn),
 )
 #: hosts in the places where tools write them, and internal domains
 PLACED = (

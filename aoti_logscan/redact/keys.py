@@ -1,142 +1,164 @@
-"""Secrets: keys and tokens of known forms, and what stands where a secret is named."""
+"""Secrets that are known by the key that names them."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 
 from aoti_logscan.redact.finder import Finder, any_of, secret_token, with_new
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import is_token
 
-# AKIAIOSFODNN7EXAMPLE   ghp_...   hf_...   eyJhbGciOi.eyJzdWIi.x   ssh-rsa AAAAB3Nza...
-_SHAPE = re.compile(
-    r"(?<![A-Za-z0-9_])(?P<value>"
-    r"(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{16}(?![A-Z0-9])"
-    r"|gh[pousr]_[A-Za-z0-9]{16,255}+|github_pat_[A-Za-z0-9_]{16,255}+"
-    r"|gl(?:pat|rt)-[\w.-]{16,255}+|xox[a-z]-[\w-]{8,255}+|xapp-[\w-]{8,255}+"
-    r"|hf_[A-Za-z0-9]{16,255}+|(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{8,255}+"
-    r"|whsec_[\w+/=]{16,255}+"
-    r"|sk-(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{20,255}+|AIza[\w-]{30,255}+|ya29\.[\w-]{16,255}+"
-    r"|npm_[A-Za-z0-9]{30,255}+|pypi-[\w-]{16,255}+|nvapi-[\w-]{16,255}+|dop_v1_[0-9a-f]{32,255}+"
-    r"|hvs\.[\w-]{16,255}+|AGE-SECRET-KEY-[A-Z0-9]{16,255}+"
-    r"|eyJ[\w-]{8,8000}+\.[\w-]{8,8000}+(?:\.[\w-]{0,8000}+)?"
-    r"|(?<=ssh-rsa )AAAA[\w+/]{16,8000}+={0,2}|(?<=ssh-ed25519 )AAAA[\w+/]{16,8000}+={0,2}"
-    r"|(?<=-nistp\d{3} )AAAA[\w+/]{16,8000}+={0,2})"
-)
-_SHAPE_NEEDS = (
-    *("akia", "asia", "agpa", "aida", "aroa", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    *("github_pat_", "glpat-", "glrt-", "xox", "xapp-", "hf_", "k_live_", "k_test_", "whsec_"),
-    *("sk-", "aiza", "ya29.", "npm_", "pypi-", "nvapi-", "dop_v1_", "hvs.", "age-secret"),
-    *("eyj", " aaaa"),
-)
-# hooks.slack.com/services/T000/B000/xxxx
-_WEBHOOK = re.compile(
-    r"(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/(?P<value>[\w/-]{8,200}+)"
-)
-# Authorization: Bearer abc   "X-Api-Key": "abc"   Cookie: session=abc
-_HEADER = re.compile(
-    r"(?i)\b(?:(?:proxy-)?authorization|x-api-key|x-auth-token|x-amz-security-token"
-    r"|private-token|(?:set-)?cookie)\b[\"'\\]{0,3}\s{0,4}[:=]\s{0,4}[\"'\\]{0,3}"
-    r"(?:b[\"'])?(?:(?:bearer|basic|token|digest|negotiate|aws4-hmac-sha256)\s{1,4})?"
-    r"(?P<value>[^\s\"'\\,;]{1,8000}+(?:;\s?[^\s\"'\\,;]{1,4000}+)*+)"
-)
-# Bearer abc...
-_BEARER = re.compile(r"(?i)\bbearer\s{1,4}(?P<value>[\w.~+/-]{16,8000}+=*+)")
-# Basic YW5uYTpodW50ZXIy
-_BASIC = re.compile(r"\b[Bb]asic\s{1,4}(?P<value>[A-Za-z0-9+/]{8,1000}+={0,2})")
-
-
-def _basic(known: Known, match: re.Match[str]) -> str:
-    """Base-64 that holds `user:password`, and no other word after `basic`."""
-    try:
-        plain = base64.b64decode(match["value"], validate=True)
-    except (binascii.Error, ValueError):
-        return match[0]
-    return (
-        with_new(match, known.token("credentials", match["value"])) if b":" in plain else match[0]
-    )
-
-
 # password=hunter2   "api_key": "abc"   secret: abc   AWS_SECRET_ACCESS_KEY='abc'   --token abc
-_SECRET_KEYS = (
+_WORD_BEGINS = r"(?:(?<![A-Za-z])|(?-i:(?<=[a-z])(?=[A-Z])))"
+#: a key's last word, which may be part of a longer one (`dbpassword`); short ones are words
+SECRET_KEY = (
     r"passw(?:or)?d|passphrase|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|client[_-]?secret"
-    r"|(?:api|account|shared|encryption|signing|license|private)[_-]?key"
+    r"|(?:api|account|shared|encryption|signing|license|subscription)[_-]?key"
+    r"|private[_-]?key(?:[_-]id)?"
     r"|(?:access|auth|refresh|session|security|bearer|csrf|bot|hub|hf|gh|github|gitlab|api)"
     r"[_-]?token|access[_-]?key|credentials?|token"
+    rf"|(?=[acdflmprsu]){_WORD_BEGINS}(?:(?:my|db|sql|ftp|ldap|smtp|root|user)?pass|pw|creds|auth|cookie|session)"
 )
-_QUOTED = r"\\?\"(?P<double>[^\"\\\n]{1,4000}+)|\\?'(?P<single>[^'\\\n]{1,4000}+)"
-_UNQUOTED = r"(?P<value>[^\s\"'`,;&|()\[\]{}\\]{1,4000}+)(?![(\[{])"
+#: in quotes, however often they are escaped, up to the same quote; else to the end of the line
+_QUOTED = (
+    r"(?P<escape>\\{0,15}+)(?P<quote>[\"'])(?:(?P=quote){2})?"
+    r"(?P<quoted>(?:[^\"'\\\n]|(?!(?P=quote))[\"']|\\++(?!(?P=quote))"
+    r"|(?P=escape)\\++(?P=quote)){1,4000}+)"
+)
+_UNQUOTED = (
+    r"(?P<value>[^\s\"'`,;&|()\[\]{}\\]{1,4000}+(?:(?<=[!$#%^*])[^\s\"'`,;\\]{1,400}+)?+)(?![(\[{])"
+)
 _SECRET = re.compile(
-    rf"(?i)(?P<key>{_SECRET_KEYS})[\"'\\]{{0,4}}\s{{0,8}}(?::|=>?)\s{{0,8}}"
+    rf"(?i)(?=[a-hlmpr-u\u017f])(?P<key>{SECRET_KEY})[\"'\\]{{0,8}}\s{{0,8}}(?P<sign>:|=>?)\s{{0,8}}"
     rf"(?:{_QUOTED}|{_UNQUOTED})"
 )
 _SECRET_OPTION = re.compile(
-    rf"(?i)(?<![\w-])--?(?:[a-z0-9]{{1,20}}[_-]){{0,3}}(?P<key>{_SECRET_KEYS})"
-    r"(?:\s{1,4}|[\"'],\s{0,4}(?=[\"']))"
+    rf"(?i)(?<![\w-])--?(?:[a-z0-9]{{1,20}}[_-]){{0,3}}(?P<key>{SECRET_KEY})"
+    r"(?P<sign>\s{1,4}|[\"'],\s{0,4}(?=[\"']))"
     rf"(?:{_QUOTED}|{_UNQUOTED})"
 )
 _SECRET_NEEDS = (
-    *("passw", "passphrase", "pwd", "secret", "token", "credential", "api_key", "api-key"),
-    *("apikey", "account", "access", "shared_key", "shared-key", "private", "encryption"),
-    *("signing", "license"),
+    *("pass", "pwd", "secret", "token", "credential", "creds", "api_key", "api-key", "apikey"),
+    *("account", "access", "shared", "private", "encryption", "signing", "license", "subscription"),
+    *("pw", "auth", "cookie", "session"),
 )
-# curl -u anna:hunter2
-_CURL = re.compile(r"\s(?:-u|--user)[ =]?[\"']?(?P<value>[^\s:\"'/]{1,200}:[^\s\"']{1,1000})")
-# machine host login anna password hunter2
-_NETRC = re.compile(r"\blogin\s{1,4}(?P<user>\S{1,64})\s{1,4}password\s{1,4}(?P<value>\S{1,1000})")
+#: where a key that names a secret ends, and its value begins
+_SECRET_HINT = re.compile(
+    r"[AaDdEeIiLlOoPpRrSs\u017fTtWw][DdEeHhLlNnSs\u017fTtWwYy]"
+    r"[\"'\\]{0,8}\s{0,8}[:=]"
+)
+# password: correct horse battery   to the end of the line, or of the sentence
+_WORDS = re.compile(
+    r"(?i)(?P<key>passw(?:or)?d|passphrase)\s{0,4}:\s{1,4}(?P<first>[^\s\"'`,;&|()\[\]{}\\<]{1,200}+)"
+    r"(?P<value>(?: (?![\w.-]{1,64}[=:])[^\s\"'`,;&|()\[\]{}\\<]{1,200}+){1,12}+)"
+)
+#   password hunter2   on a line of its own, as in a .netrc
+_PASSWORD_LINE = re.compile(r"^\s{0,40}(?P<key>password)\s{1,8}(?P<value>\S{1,1000})\s{0,8}$")
+# <password>hunter2</password>   <add key="ApiKey" value="abc"/>
+_ELEMENT = re.compile(rf"(?i)<[\w:.-]{{0,64}}(?P<key>{SECRET_KEY})>(?P<value>[^<>\n]{{1,4000}}+)</")
+_ADDED = re.compile(
+    rf"(?i)\b(?:key|name)=[\"'][\w:.-]{{0,64}}(?P<key>{SECRET_KEY})[\"']\s{{1,8}}value=[\"']"
+    r"(?P<value>[^\"'\n]{1,4000}+)"
+)
+# api key 0123456789abcdef0123456789abcdef
+_NAMED_HEX = re.compile(
+    r"(?i)\b(?:api|access|secret|account|private|license)[ _-]?key(?: is)?[ :=]{1,4}"
+    r"(?P<value>[0-9a-f]{24,128})(?![0-9a-z])"
+)
 # what stands for a secret in messages and code; a password may be a number
-_NO_PASSWORD = re.compile(
-    r"(?i)true|false|none|null|nil|str|int|bool|bytes|string|optional|required|missing|invalid"
-    r"|expired|incorrect|wrong|redacted|\*+|-+|\.+|\$\w+|\$\{.*|%\(?\w+.*|<.*|[/~].*"
-    r"|(?:self|cls|os|args|config|cfg|conf|settings|options|opts|kwargs|params|env|ctx|request)\..*"
+_NO_SECRET = re.compile(
+    r"(?i)true|false|yes|no|none|null|nil|str|int|bool|bytes|string|optional|required|missing"
+    r"|invalid|expired|incorrect|wrong|redacted|hidden|\*+|-+|=+|\.+|(?-i:\$[A-Z_][A-Z0-9_]*)|\$\{.*"
+    r"|%\(?\w+.*|<[a-z _-]*>?"
+    r"|(?:self|cls)\..*|(?:os|args|config|cfg|conf|settings|options|opts|kwargs|params|env|ctx"
+    r"|request)\.[a-z_.]+"
 )
+_NO_TOKEN = re.compile(r"(?i)\$\w+|<.*|[/~].*|[a-z_]+\.[a-z_.]+")
 _NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{0,6})?")
+#: keys that name other things as often: passes of a compiler, sessions
+_WEAK = frozenset(("pass", "pw", "auth", "cookie", "session"))
+_COMPILER_PASS = re.compile(
+    r"(?i)(?:pre|post|custom|fusion|grad|graph|joint|gemm|cat|forward|backward|fx|opt\w*|first"
+    r"|second|inference|decompos\w*|final|each|this|next|last)[_ -]\Z"
+)
+_ASSIGNS_BEFORE = re.compile(r"(?:^|[{,(?&])\s{0,40}[\"']?\Z")
 
 
 def _secret_value(known: Known, match: re.Match[str]) -> str:
     """The value of a key that names a secret, unless it is code or says that there is none."""
-    group = next(name for name in ("double", "single", "value") if match[name] is not None)
+    group = "value" if match["value"] is not None else "quoted"
     value, key = match[group], match["key"].casefold()
-    is_password = key.startswith(("pass", "pwd"))
-    if is_token(value) or _NO_PASSWORD.fullmatch(value) or value.casefold() == key:
+    if is_no_secret(value, key) or (key == "token" and not _may_be_token(match, value)):
         return match[0]
-    if not is_password and _NUMBER.fullmatch(value):
+    if (key in _WEAK or key.endswith("pass")) and not _may_be_weak(match, value, key):
         return match[0]
-    if key == "token" and match.re is _SECRET and not _may_be_token(value):
+    kind = "credentials" if _is_password(key) or key.endswith(("pass", "pw")) else "token"
+    return with_new(match, secret_token(known, kind, value), group)
+
+
+def _is_password(key: str) -> bool:
+    return key.startswith(("passw", "passphrase", "pwd"))
+
+
+def is_no_secret(value: str, key: str) -> bool:
+    """Whether a value is a token of ours, code, or a word that says that there is no secret."""
+    if is_token(value) or _NO_SECRET.fullmatch(value) or value.casefold() == key:
+        return True
+    is_other = _NUMBER.fullmatch(value) or _NO_TOKEN.fullmatch(value)
+    return bool(is_other and not _is_password(key))
+
+
+def _may_be_token(match: re.Match[str], value: str) -> bool:
+    """A `token` is a secret, or a piece of a text for a language model, which has no digits."""
+    if match.re is _SECRET_OPTION:
+        return True
+    if len(value) < 8 or " " in value:
+        return False
+    if any(letter.isdigit() for letter in value):
+        return True
+    if "=" in match["sign"]:
+        return match["value"] is None or "_" not in value
+    start = match.start()
+    return _ASSIGNS_BEFORE.search(match.string, max(start - 50, 0), start) is not None
+
+
+def _may_be_weak(match: re.Match[str], value: str, key: str) -> bool:
+    """Whether a value looks drawn by somebody: no word, no number, no expression."""
+    if key.endswith("pass"):
+        start = match.start()
+        if _COMPILER_PASS.search(match.string, max(start - 30, 0), start):
+            return False
+    has_digit = any(letter.isdigit() for letter in value)
+    is_number = value.isdigit() or value.startswith(("0x", "0X"))
+    return len(value) >= 6 and " " not in value and has_digit and not is_number
+
+
+def _more_words(known: Known, match: re.Match[str]) -> str:
+    """All words of a passphrase; those of a message about one stay."""
+    first = match["first"]
+    if is_no_secret(first, match["key"].casefold()):
+        return match[0]
+    value = first + match["value"]
+    head = match[0][: match.start("first") - match.start()]
+    return head + secret_token(known, "credentials", value)
+
+
+def _plain_value(known: Known, match: re.Match[str]) -> str:
+    """The value of a key that can only name a secret."""
+    value, key = match["value"], match["key"].casefold()
+    if is_no_secret(value, key):
         return match[0]
     return with_new(
-        match, secret_token(known, "credentials" if is_password else "token", value), group
+        match, secret_token(known, "credentials" if _is_password(key) else "token", value)
     )
 
 
-def _may_be_token(value: str) -> bool:
-    """A `token` is a secret, or a piece of a text for a language model, which has no digits."""
-    return len(value) >= 8 and " " not in value and any(letter.isdigit() for letter in value)
-
-
-def _netrc(known: Known, match: re.Match[str]) -> str:
-    if is_token(match["value"]):
-        return match[0]
-    secret = secret_token(known, "credentials", match["value"])
-    return f"login {known.name('user', match['user'])} password {secret}"
-
-
-#: where a key that names a secret ends, and its value begins
-_SECRET_HINT = re.compile(r"[DdEeLlRrSs\u017fWwAa][DdEeLlNnSs\u017fTtYy][\"'\\]{0,4}\s{0,8}[:=]")
-#: secrets that are known by their form
-SHAPES = (
-    Finder(_SHAPE_NEEDS, _SHAPE, any_of("token")),
-    Finder(("hooks.slack", "/webhooks/"), _WEBHOOK, any_of("token")),
-)
-#: secrets that are known by what stands before them
-NAMED = (
-    Finder(("auth", "cookie", "private-token", "x-a"), _HEADER, any_of("token")),
-    Finder(("bearer",), _BEARER, any_of("token")),
-    Finder(("basic",), _BASIC, _basic),
-    Finder(("curl ",), _CURL, any_of("credentials")),
-    Finder(("login",), _NETRC, _netrc),
+FINDERS = (
+    Finder(("passw", "passphrase"), _WORDS, _more_words),
     Finder(_SECRET_NEEDS, _SECRET, _secret_value, hint=_SECRET_HINT),
     Finder(_SECRET_NEEDS, _SECRET_OPTION, _secret_value),
+    Finder(("password",), _PASSWORD_LINE, _plain_value),
+    Finder(("</",), _ELEMENT, _plain_value),
+    Finder(("value=",), _ADDED, _plain_value),
+    Finder(("key",), _NAMED_HEX, any_of("token")),
 )

@@ -22,8 +22,15 @@ _AT = re.compile(
     r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(?![\w@(\[=-])"
 )
 # :~/x$   :/workspace#   in brackets, with a blank: ` x]$`
-_PROMPT_AFTER = re.compile(r":\\?[~/]|:[^\s:]{0,200}[$#%>] ")
+_PROMPT_AFTER = re.compile(
+    r":\\?[~/]|:[^\s:]{0,200}[$#%>] | (?:[~/]|<dir-)\S{0,200} [%$#] | MINGW\d\d "
+)
+# ┌──(anna㉿gpu01)-[~]
+_KALI = re.compile(
+    r"(?<=\()(?P<user>[A-Za-z_][\w.-]{0,63}+)(?P<at>[㉿💀])(?P<host>[A-Za-z0-9][\w.-]{0,251})(?=\)-\[)"
+)
 _PROMPT_IN_BRACKETS_AFTER = re.compile(r" [^\]\n$#]{0,200}\][$#] ")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _REMOTE = ("ssh ", "scp ", "sftp ", "rsync ", "mosh ", "sshfs ", "ssh-copy-id ")
 _MAIL_HOST = re.compile(rf"(?i)(?:[a-z0-9-]{{1,63}}\.)+(?:{TLD}|(?!py\Z|so\Z|mt\Z)[a-z]{{2}})")
 
@@ -35,6 +42,11 @@ def _at(known: Known, match: re.Match[str]) -> str:
         return _login(known, user, host)
     if PUBLIC_HOST.fullmatch(host) and user.casefold() == "git":
         return match[0]
+    if _ADDRESS.fullmatch(host):
+        return match[0]
+    in_angles = match.string[match.start() - 1 : match.start()] == "<" and "." in host
+    if in_angles and match.string[match.end() : match.end() + 1] == ">":
+        return known.token("email", match[0])
     if _MAIL_HOST.fullmatch(host):
         return known.token("email", match[0])
     if looks_like_host(host) and not user[0].isdigit():
@@ -54,6 +66,11 @@ def _is_login(match: re.Match[str]) -> bool:
     return after.match(text, end) is not None and not is_number(match["host"])
 
 
+def _kali(known: Known, match: re.Match[str]) -> str:
+    user, _, host = _login(known, match["user"], match["host"]).partition("@")
+    return user + match["at"] + host
+
+
 def _login(known: Known, user: str, host: str) -> str:
     if user.casefold() not in NO_SECRET_USERS:
         user = known.name("user", user)
@@ -62,4 +79,4 @@ def _login(known: Known, user: str, host: str) -> str:
     return f"{user}@{host}"
 
 
-FINDERS = (Finder(("@",), _AT, _at),)
+FINDERS = (Finder(("@",), _AT, _at), Finder(("㉿", "💀"), _KALI, _kali))

@@ -9,7 +9,10 @@ from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import ISSUED
 
 # /home/anna/ranker/model.py   ~/ranker/model.py   \/data\/x.py   -I/data/include
-_PART = rf"(?:[\w.+@%~=#$-]|{ISSUED}|\\{{1,2}}u[0-9a-fA-F]{{4}})++"
+_PART = (
+    rf"(?:[\w.+@%~=#$-]|{ISSUED}|\\{{1,2}}u[0-9a-fA-F]{{4}}"
+    r"|(?<=\w)[',(](?=[\w.+-]{1,60}+\)?\\{0,2}/\w)|\)(?=/\w))++"
+)
 _SLASH = r"\\{0,2}/"
 # right after the path's first character: what may stand before it
 _BEFORE = (
@@ -23,17 +26,18 @@ _PATH = re.compile(
 )
 _SYSTEM = re.compile(
     r"/(?:usr|lib\d{0,2}|bin|sbin|etc|proc|sys|dev(?!/shm/)|run(?!/media/|/user/)|boot|snap"
-    r"|var/(?:folders|lib|log|run|tmp|cache|spool)|private/(?:var|tmp|etc)|System|Library"
+    r"|var/(?:folders|lib|log|run|cache|spool)|private/(?:var|tmp|etc)|System|Library"
     r"|Applications|nix/store|gnu/store|opt/(?:conda(?!/envs/)|python[\w.-]*|venv[\w.-]*|rocm[\w.-]*"
-    r"|nvidia|intel|amdgpu|hostedtoolcache|homebrew|libtorch|pytorch|miniconda\d?|anaconda\d?|rh"
+    r"|nvidia|intel|amdgpu|hostedtoolcache|homebrew|libtorch|pytorch|mini(?:conda|forge)\d?(?!\d?/envs/)|anaconda\d?(?!\d?/envs/)|rh"
     r"|amazon|hpcx|openmpi|mellanox|cuda[\w.-]*)|pytorch|__w|builder|croot|conda-bld|opt/_internal"
     r"|sysdeps|nptl|csu|build(?:dir)?/glibc[\w.-]*|v\d|api|health|metrics)(?:/.*)?"
     r"|/root(?:/[^/]*)?"
 )
 _TEMPORARY_FOLDER = re.compile(
-    r"/(?:tmp|dev/shm|run/user/\d+)/(?:(?:tmp|torchinductor_|aotinductor_|torchelastic_|pytest-|pip-"
-    r"|triton|nvidia-mps|systemd-|cuda|cc)[^/]*|[A-Za-z0-9]{6})(?:/.*)?"
-    r"|/(?:tmp|dev/shm|run/user/\d+)(?:/[^/]*)?"
+    r"/(?:tmp|var/tmp|dev/shm|run/user/\d+)/(?:(?:tmp|torchinductor_|aotinductor_|torchelastic_|pytest-|pip-"
+    r"|triton|nvidia-mps|systemd-|cuda|cc)[^/]*"
+    r"|(?=[^/]*(?:\d[A-Za-z]|[A-Za-z][A-Z]))[A-Za-z0-9]{5,8})(?:/.*)?"
+    r"|/(?:tmp|var/tmp|dev/shm|run/user/\d+)(?:/[^/]*)?"
 )
 # from here on a path is torch's, Python's or generated
 _KEPT = re.compile(
@@ -80,7 +84,7 @@ def _folders_out(known: Known, path: str) -> str:
     if _is_public_path(path):
         return path + full_stops
     folder, kept = split(path)
-    token = known.token("dir", folder) if folder not in ("", "~") else folder
+    token = known.token("dir", folder) if folder not in ("", "~", "/root") else folder
     return token + kept + full_stops
 
 

@@ -34,9 +34,10 @@ _SEPARATOR = (
     r"(?:%(?:25)?(?:2[Ff]|5[Cc])|\\{1,2}u00(?:2[fF]|5[cC])|(?:/|\\(?!u[0-9a-fA-F]{4})){1,4})"
 )
 _HOME = re.compile(
-    rf"(?P<head>{_SEPARATOR}(?:home\d?|homes|Users){_SEPARATOR})"
-    r"(?P<value>(?:[\w.+@-]|\\{1,2}u(?!00)[0-9a-fA-F]{4}|%(?!2[Ff]|5[Cc]|25)[0-9a-fA-F]{2})++"
-    r"(?:(?: [\w.+@-]++){1,3}+(?=[/\\]))?)"
+    rf"(?P<head>(?:{_SEPARATOR}|(?<![\w.~$-]))(?:home\d?|homes|Users){_SEPARATOR}"
+    r"|(?<![\w./~$-])users/)"
+    r"(?P<value>(?:[\w.+@-]|(?<=\w)[',(](?=[\w.+-]{1,60}+\)?/\w)|\)(?=/\w)|\\{1,2}u(?!00)[0-9a-fA-F]{4}|%(?!2[Ff]|5[Cc]|25)[0-9a-fA-F]{2})++"
+    r"(?:(?: [\w.+@-]++){1,3}+(?=[/\\])|(?: [A-Z][a-z]{1,30}+){1,2}(?=[\"']|\s{0,4}$))?)"
 )
 _UNICODE_ESCAPE = re.compile(r"\\{1,2}u([0-9a-fA-F]{4})")
 _FILE = re.compile(r".+\.(?:py|pt2?|so|cpp|cu|log|txt|json|ya?ml|toml|sh|zip|gz|html?|md)")

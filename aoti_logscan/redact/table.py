@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from aoti_logscan.redact import (
+    accounts,
     addresses,
     entropy,
     environment,
+    headers,
     hosts,
     keys,
     logins,
     paths,
     people,
+    programs,
+    shapes,
     urls,
     windows,
 )
@@ -18,9 +22,12 @@ from aoti_logscan.redact.finder import Finder
 
 #: a finder sees what the ones above it left
 FINDERS: tuple[Finder, ...] = (
-    *keys.SHAPES,
+    *shapes.FINDERS,
     *urls.FINDERS,
-    *keys.NAMED,
+    *headers.FINDERS,
+    *programs.FINDERS,
+    *keys.FINDERS,
+    *accounts.FINDERS,
     *people.NAMED,
     *logins.FINDERS,
     *hosts.NAMED,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.redact.planted_kinds import ALONE, KINDS
+
 HEX40 = "0f1e2d3c4b5a69788796a5b4c3d2e1f001234567"
 AWS_SECRET = "wJalrXUtnFEMI9K7MDENG1bPxRfiCYzEXAMPLEKE"
 GENERATED = "cij33hzucwu6bqwcd5nmbxbq6nplrqrh2olq3ymhcacqzuqkvnsb"
@@ -93,6 +95,7 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("key AKIAIOSFODNN7EXAMPLE used", "AKIAIOSFODNN7EXAMPLE"),
         (f"AWS_SECRET_ACCESS_KEY={AWS_SECRET}", AWS_SECRET),
         (f"it was {AWS_SECRET} all along", AWS_SECRET),
+        ("it was wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY all along", "wJalrXUtnFEMI"),
         ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F292c6912"),
         ("github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz0123456789", "11ABCDEFG0"),
         ("glpat-abcDEF123456ghiJKL78", "abcDEF123456"),
@@ -157,7 +160,8 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("CONDA_DEFAULT_ENV=wombat", "wombat"),
     ],
 }
-CASES = [(text, left) for cases in PLANTED.values() for text, left in cases]
+SURROUNDED = [case for cases in (*PLANTED.values(), *KINDS.values()) for case in cases]
+CASES = [*SURROUNDED, *ALONE]
 #: what stands around a planted text
 SURROUNDINGS = (
     "{}",
@@ -169,6 +173,28 @@ SURROUNDINGS = (
 
 #: lines whose every character a diagnosis may rest on
 KEPT = (
+    "B_PROLOGUE_CAST_TYPE=None USE_FAST_ACCUM=False CACHE_MODIFIER='.cg' EPILOGUE='relu' "
+    "PADDING=same",
+    "INDEX_DTYPE='tl.int32' FLEX=abc LAYOUT=NHWC DIM=128",
+    "linear@0x7f1234 a.b.local x.internal module 'torch.local' (using password: YES)",
+    "/tmp/x6yRz/wrapper.cpp, line 1212 /root/x",
+    "/root/.triton/cache/ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRST/triton_poi.cubin",
+    "post_grad_pass: fuse_all2 pass=3 bypass=True passes: 12 pass: split_cat pass@1 rate=0.5",
+    "signature={'in_ptr0': '*fp32'} session=<InferenceSession> auth=None cookie: 3 next token: it",
+    "kDLFloat8_e4m3b11fnuz FN4c10d8ReduceOpERKdE QLinearPointwiseBinaryPT2E "
+    "Float8E5M2/Float8E4M3FN",
+    "FN2at6TensorERKSt6vectorIlSaIlEEN3c1010ScalarTypeEE",
+    "MkldnnMaxPool2DBackward0 WriteSFixed32ToArray nvmlDeviceGetHandleByPciBusId_v2",
+    "BUILD_TYPE=Release, BLAS_INFO=mkl, PERF_WITH_AVX=1, CXX_FLAGS=-O2, USE_CUDA=ON, NUM_X=y",
+    "kwargs={'BLOCK_M': 64, 'ACC_TYPE': 'tl.float32', 'LAYOUT': 'NHWC', 'EPILOGUE': 'relu'}",
+    "user: int64[10] owner=2 fn(user_tower=1) owner: None user: invalid login: failed",
+    "../sysdeps/unix/sysv/linux/x86_64/clone3.S:81: password expired, login required",
+    "if password == stored: return",
+    "password: required by the server, Authorization: none",
+    "name: str,\n        value: ir.TensorBox,\n        user: VariableTracker,\n        owner: _T)",
+    "    BOUNDARIES_SIZE: int,\n    COMPILE_EVENT: Logs to tlparse\n    CLUSTER_M: int = 2",
+    '{"LOAD_METHOD": "LOAD_ATTR", "CALL_METHOD": "CALL_FUNCTION"} state, token = get_response',
+    "nvcr.io/nvidia/pytorch:24.01-py3 docker pull pytorch/pytorch:2.6.0-cuda12.4",
     f"/tmp/torchinductor_root/ij/{GENERATED}.py:37: unknown: block: [0,0,0], thread: [1,0,0] "
     "Assertion `index out of bounds: 0 <= tmp4 < ks0` failed.",
     '  File "/opt/conda/lib/python3.11/site-packages/torch/_inductor/codecache.py", line 12, in f',
