@@ -401,10 +401,11 @@ def test_job_in_the_background_stops_when_it_reads(on_screen: OnScreen) -> None:
 
 SIZES = """
 import os, signal
-show = lambda *_: print('size', *os.get_terminal_size(1), flush=True)
-signal.signal(signal.SIGWINCH, show)
+show = lambda: print('size', *os.get_terminal_size(1), flush=True)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])
 show()
-signal.pause()
+signal.sigwait([signal.SIGWINCH])
+show()
 """
 
 
