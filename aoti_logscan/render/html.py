@@ -14,7 +14,8 @@ from aoti_logscan.render.html_launches import launch_data, launches
 from aoti_logscan.render.html_lineage import lineage
 from aoti_logscan.render.html_markup import Html, Part, el, join, limited, shown, void
 from aoti_logscan.render.html_tables import compiles, flags, next_steps, sources
-from aoti_logscan.render.html_verdict import title, verdict
+from aoti_logscan.render.html_verdict import verdict
+from aoti_logscan.render.told import title_told
 from aoti_logscan.report import Dossier, Tool
 
 #: ranks in the list to choose from
@@ -47,7 +48,7 @@ def _head(dossier: Dossier) -> Html:
         void("meta", name="viewport", content="width=device-width, initial-scale=1"),
         void("meta", name="referrer", content="no-referrer"),
         void("meta", name="color-scheme", content="light dark"),
-        el("title", f"{shown(title(report), 200)}{sure} - {report.tool.name}"),
+        el("title", f"{shown(title_told(report), 200)}{sure} - {report.tool.name}"),
         void("link", rel="icon", href="data:,"),
         *(el("style", Html(text)) for text in styles()),
     )

@@ -17,6 +17,7 @@ from aoti_logscan.render.html_markup import (
     shown,
     whole,
 )
+from aoti_logscan.render.told import excerpt_of
 from aoti_logscan.report import Certainty, Evidence, Excerpt, Producer
 
 #: lines of code kept in sight before and after a lit one
@@ -59,14 +60,10 @@ def place(source: str, line: int | None) -> Html:
 
 def quotation(evidence: Evidence, excerpts: Iterable[Excerpt] = ()) -> Html:
     """A line of a source, in its surroundings where these are known."""
-    found = next((one for one in excerpts if _around(one, evidence)), None)
+    found = excerpt_of(evidence, excerpts)
     lines = _excerpt(found) if found else el("pre", shown(evidence.text, MAX_LINE))
     told = place(evidence.source, evidence.line)
     return el("figure", el("figcaption", told), lines, class_="quote")
-
-
-def _around(excerpt: Excerpt, evidence: Evidence) -> bool:
-    return (excerpt.source, excerpt.line) == (evidence.source, evidence.line)
 
 
 def _excerpt(excerpt: Excerpt) -> Html:

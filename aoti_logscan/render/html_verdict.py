@@ -14,17 +14,10 @@ from aoti_logscan.render.html_markup import (
     shown,
 )
 from aoti_logscan.render.html_parts import badge, chip, command, place
-from aoti_logscan.render.told import kernel_told
-from aoti_logscan.report import Dossier, Evidence, Finding, Kernel, NextStep, Report
+from aoti_logscan.render.told import cause_of, kernel_told, title_told
+from aoti_logscan.report import Dossier, Evidence, Kernel, NextStep, Report
 
-_TITLES = {"none": "No failure found", "undecided": "Undecided"}
 _STATES = {"none": "passed", "undecided": "open"}
-
-
-def title(report: Report) -> str:
-    """The verdict in a few words."""
-    cause = _cause(report)
-    return cause.title if cause else _TITLES.get(report.verdict.failure_class, "Undecided")
 
 
 def verdict(dossier: Dossier, redacted: bool) -> Html:
@@ -34,7 +27,7 @@ def verdict(dossier: Dossier, redacted: bool) -> Html:
     return el(
         "section",
         el("p", *_labels(report), class_="labels"),
-        el("h1", title(report), id="verdict-title"),
+        el("h1", title_told(report), id="verdict-title"),
         el("p", prose(report.verdict.summary), class_="summary"),
         _so(report),
         el("div", _evidence(report), _kernel(report.last_kernel), _next(report), class_="firsts"),
@@ -45,13 +38,8 @@ def verdict(dossier: Dossier, redacted: bool) -> Html:
     )
 
 
-def _cause(report: Report) -> Finding | None:
-    at = report.verdict.finding
-    return report.findings[at] if at is not None and 0 <= at < len(report.findings) else None
-
-
 def _labels(report: Report) -> list[Part]:
-    cause = _cause(report)
+    cause = cause_of(report)
     rank = chip(f"rank {shown(cause.rank)}") if cause and cause.rank is not None else None
     kind = el("code", report.verdict.failure_class, class_="kind")
     return [badge(report.verdict.certainty), " ", kind, " ", rank]
@@ -66,7 +54,7 @@ def _so(report: Report) -> Html:
 
 
 def _evidence(report: Report) -> Html:
-    cause = _cause(report)
+    cause = cause_of(report)
     told = cause.evidence if cause else _first_evidence(report)
     if not told:
         read = plural(len(report.sources), "source")

@@ -13,6 +13,7 @@ from aoti_logscan.render.told import (
     bound_told,
     cause_of,
     check_told,
+    excerpt_of,
     fixes_told,
     index_told,
     kernel_told,
@@ -226,17 +227,14 @@ def _at(evidence: Evidence) -> str:
 
 
 def _around(evidence: Evidence, excerpts: Sequence[Excerpt]) -> str:
-    for one in excerpts:
-        if (one.source, one.line) == (evidence.source, evidence.line):
-            return fence(numbered(one.text, one.first_line, (one.line,)))
-    return fence(evidence.text)
+    one = excerpt_of(evidence, excerpts)
+    return fence(numbered(one.text, one.first_line, (one.line,)) if one else evidence.text)
 
 
 def _explained(report: Report) -> str:
     cause = cause_of(report)
     why = f"### Why\n\n{words(cause.explain)}" if cause and cause.explain else ""
-    steps = {step.title for step in report.next_steps}
-    fixes = [f"- {words(fix)}" for fix in fixes_told(report) if fix not in steps]
+    fixes = [f"- {words(fix)}" for fix in fixes_told(report)]
     helps = "\n".join(["### What helps\n", *fixes]) if fixes else ""
     return "\n\n".join(filter(None, [why, helps]))
 

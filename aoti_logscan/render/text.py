@@ -25,7 +25,15 @@ from aoti_logscan.render.layout import (
     visible,
     wrapped,
 )
-from aoti_logscan.render.told import bound_told, index_told, kernel_told, origin, producer
+from aoti_logscan.render.told import (
+    bound_told,
+    cause_of,
+    fixes_told,
+    index_told,
+    kernel_told,
+    origin,
+    producer,
+)
 from aoti_logscan.report import (
     Argument,
     Certainty,
@@ -313,14 +321,12 @@ def _values(argument: Argument) -> str:
 
 def _explain(report: Report, width: int) -> Iterator[Line]:
     """Why it fails, and the fixes that are not among the next steps."""
-    if report.verdict.finding is None:
+    cause = cause_of(report)
+    if cause is None:
         return
-    finding = report.findings[report.verdict.finding]
-    if finding.explain:
-        yield from _titled("Why", finding.explain, width)
-    steps = {step.title for step in report.next_steps}
-    fixes = (report.lineage.fixes if report.lineage else ()) or finding.fixes
-    for number, fix in enumerate(fix for fix in fixes if fix not in steps):
+    if cause.explain:
+        yield from _titled("Why", cause.explain, width)
+    for number, fix in enumerate(fixes_told(report)):
         label = "Fix" if number == 0 else ""
         first = (Piece(f"{label:<5}", "label"), Piece("- "))
         yield from wrapped(fix, min(width, MEASURE), first=first)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from aoti_logscan.report import (
     Argument,
+    Evidence,
+    Excerpt,
     Finding,
     IndexSource,
     Kernel,
@@ -24,21 +26,27 @@ def title_told(report: Report) -> str:
     cause = cause_of(report)
     if cause is not None:
         return cause.title
-    return {"none": "No failure found", "undecided": "Undecided"}[report.verdict.failure_class]
+    return "No failure found" if report.verdict.failure_class == "none" else "Undecided"
 
 
 def cause_of(report: Report) -> Finding | None:
     """The finding of the verdict."""
     at = report.verdict.finding
-    return None if at is None else report.findings[at]
+    return report.findings[at] if at is not None and 0 <= at < len(report.findings) else None
 
 
 def fixes_told(report: Report) -> tuple[str, ...]:
-    """What mends the failure: by the lineage where it is known, else by the pattern."""
+    """What mends the failure, by the lineage else by the pattern, and is no next step already."""
     cause = cause_of(report)
-    if report.lineage is not None and report.lineage.fixes:
-        return report.lineage.fixes
-    return cause.fixes if cause else ()
+    fixes = report.lineage.fixes if report.lineage else ()
+    steps = {step.title for step in report.next_steps}
+    return tuple(fix for fix in fixes or (cause.fixes if cause else ()) if fix not in steps)
+
+
+def excerpt_of(evidence: Evidence, excerpts: Iterable[Excerpt]) -> Excerpt | None:
+    """The lines around a piece of evidence, where they are at hand."""
+    at = (evidence.source, evidence.line)
+    return next((one for one in excerpts if (one.source, one.line) == at), None)
 
 
 def index_told(source: IndexSource) -> str:
