@@ -6,7 +6,6 @@ baked into a package: setting them for an existing one does nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -26,6 +25,7 @@ from aoti_logscan.events import (
     SavedTensor,
     TraceArtifact,
 )
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Flag
 from aoti_logscan.rungs import CORE_DUMP, FILTER, PRINTER, SANITIZER
 from aoti_logscan.timeline import evidence_of
@@ -80,7 +80,7 @@ def _traced_provenance(event: Event) -> State | None:
 
 # V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
 # [2023-11-05 10:11:12,345] torch._inductor.graph.__output_code: [DEBUG] Output code:
-_LOGGED = re.compile(r"\[__\w+\]|\.__\w+: \[DEBUG\]|: \[DEBUG\] ")
+_LOGGED = lazy_re(r"\[__\w+\]|\.__\w+: \[DEBUG\]|: \[DEBUG\] ")
 
 
 def _logged_code(event: Event) -> State | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from aoti_logscan.lazy_re import lazy_re
 
 # 50257   1000L   512.0
-_NUMBER = re.compile(r"(\d{1,18})(?:[lLuU]+|\.0)?")
+_NUMBER = lazy_re(r"(\d{1,18})(?:[lLuU]+|\.0)?")
 #: sizes of vocabularies of widely used models
 _VOCABULARIES = {
     28996: "BERT cased",

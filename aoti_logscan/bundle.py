@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aoti_logscan.events import Event
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.render.html import render_html
 from aoti_logscan.render.json import render_json, render_lines, render_value
 from aoti_logscan.render.layout import visible
@@ -38,7 +39,7 @@ _PER_MEMBER = 300
 #: how often fewer events are tried until they fit
 _TRIES = 6
 _SUFFIXES = {"triton": "py", "python": "py", "cpp": "cpp"}
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = lazy_re(r"[^A-Za-z0-9._-]+")
 #: what every member is dated
 _DATE = (1980, 1, 1, 0, 0, 0)
 

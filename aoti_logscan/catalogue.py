@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from aoti_logscan.pattern import Pattern, folder_of_patterns, read_patterns
-from aoti_logscan.pattern_check import Flaw, check_file
+from aoti_logscan.events import RawLine
+from aoti_logscan.pattern import Pattern, event_of, folder_of_patterns, read_pattern
+
+if TYPE_CHECKING:
+    from aoti_logscan.pattern_check import Flaw
+
+#: the event of patterns on raw lines
+_RAW_LINE = str(RawLine.__struct_config__.tag)
 
 
-class Catalogue(NamedTuple):
-    """Patterns by id, the file of each, and what is wrong with files that were left out."""
+class Catalogue:
+    """Patterns by id, the file of each, and what is wrong with files that were left out.
 
-    patterns: dict[str, Pattern]
-    files: dict[str, Path]
-    flaws: tuple[Flaw, ...] = ()
+    A pattern's file is read when the pattern is needed; those in `read` are known already.
+    """
 
-    @property
+    def __init__(
+        self,
+        files: Mapping[str, Path],
+        read: Mapping[str, Pattern] | None = None,
+        flaws: tuple[Flaw, ...] = (),
+    ) -> None:
+        self.files = dict(files)
+        self.flaws = flaws
+        self._read = dict(read or {})
+        self._events = {name: pattern.event for name, pattern in self._read.items()}
+
+    @cached_property
+    def patterns(self) -> dict[str, Pattern]:
+        """All patterns by id."""
+        return {name: self._pattern(name) for name in self.files}
+
+    @cached_property
     def anchors(self) -> tuple[str, ...]:
         """The literals of patterns on raw lines."""
-        found = (pattern.anchor for pattern in self.patterns.values())
+        found = (pattern.anchor for pattern in self.of_events({_RAW_LINE}))
         return tuple(anchor for anchor in found if anchor is not None)
+
+    def of_events(self, tags: Collection[str]) -> list[Pattern]:
+        """The patterns on events of these types."""
+        return [self._pattern(name) for name in self.files if self._event(name) in tags]
+
+    def _event(self, name: str) -> str:
+        if name not in self._events:
+            self._events[name] = event_of(self.files[name])
+        return self._events[name]
+
+    def _pattern(self, name: str) -> Pattern:
+        if name not in self._read:
+            self._read[name] = read_pattern(self.files[name])
+        return self._read[name]
 
 
 @cache
 def built_in() -> Catalogue:
     """The patterns that come with the package."""
-    folder = folder_of_patterns()
-    patterns = {pattern.id: pattern for pattern in read_patterns(folder)}
-    return Catalogue(patterns, {name: folder / f"{name}.toml" for name in patterns})
+    return Catalogue({file.stem: file for file in sorted(folder_of_patterns().glob("*.toml"))})
 
 
 def catalogue(folders: Iterable[str | Path] = ()) -> Catalogue:
@@ -38,8 +71,14 @@ def catalogue(folders: Iterable[str | Path] = ()) -> Catalogue:
 
     A broken file is left out and told in `flaws`, and so is a folder without any pattern.
     """
-    patterns, files = dict(built_in().patterns), dict(built_in().files)
-    flaws: list[Flaw] = []
+    given = list(folders)
+    return _with_folders(given) if given else built_in()
+
+
+def _with_folders(folders: Iterable[str | Path]) -> Catalogue:
+    from aoti_logscan.pattern_check import Flaw, check_file
+
+    files, read, flaws = dict(built_in().files), {}, []
     for folder in map(Path, folders):
         found = sorted(folder.glob("*.toml"))
         if not found:
@@ -49,5 +88,5 @@ def catalogue(folders: Iterable[str | Path] = ()) -> Catalogue:
             checked = check_file(file)
             flaws += checked.flaws
             if checked.pattern is not None:
-                patterns[file.stem], files[file.stem] = checked.pattern, file
-    return Catalogue(patterns, files, tuple(flaws))
+                read[file.stem], files[file.stem] = checked.pattern, file
+    return Catalogue(files, read, tuple(flaws))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
+import gc
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -416,7 +415,7 @@ def show_pattern(name: str, folders: tuple[str, ...]) -> None:
 
     files = catalogue(folders).files
     if name not in files:
-        close = difflib.get_close_matches(name, list(files), n=1)
+        close = _like(name, files)
         raise _UsageError(
             f"no pattern {name!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
         )
@@ -514,10 +513,17 @@ def _usage_error(error: LogscanError, paths: tuple[str, ...]) -> click.ClickExce
 
     text = visible(str(error))
     if len(paths) == 1 and not os.path.lexists(paths[0]):
-        close = difflib.get_close_matches(paths[0], list(cli.commands), n=1)
+        close = _like(paths[0], cli.commands)
         if close:
             text += f" (did you mean the command '{close[0]}'?)"
     return _UsageError(text)
+
+
+def _like(word: str, known: Iterable[str]) -> list[str]:
+    """The known word that one may have meant, if any."""
+    import difflib
+
+    return difflib.get_close_matches(word, list(known), n=1)
 
 
 def _render(report: Any, form: str, show_all: bool, stream: TextIO | None) -> str:
@@ -540,6 +546,8 @@ def _width(stream: TextIO | None) -> int:
     if stream is None or not is_terminal(stream):
         return 80
     if stream is sys.stdout:
+        import shutil
+
         return shutil.get_terminal_size((80, 24)).columns
     return os.get_terminal_size(stream.fileno()).columns or 80
 
@@ -563,6 +571,8 @@ def _write(text: str, output: str | None) -> None:
 
 def main() -> None:
     """Entry point of the `aoti-logscan` command; Ctrl-C ends it as it ends other commands."""
+    # what is kept is kept to the end: looking for garbage in it is a tenth of the run
+    gc.set_threshold(100_000, 50, 1000)
     if "_AOTI_LOGSCAN_COMPLETE" in os.environ:
         from aoti_logscan.completion import register
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from aoti_logscan.events import Frame
+from aoti_logscan.lazy_re import lazy_re
 
 Stage = Literal["export", "dynamo", "aot-autograd", "lowering", "cpp-compile", "triton-compile"]
 
@@ -36,7 +37,7 @@ class CompileFailure(NamedTuple):
 
 
 # types that only a compilation raises
-_COMPILER_TYPE = re.compile(
+_COMPILER_TYPE = lazy_re(
     r"^(?:torch\._dynamo\.exc|torch\._inductor(?:\.\w+)*|torch\.fx\.experimental\.symbolic_shapes"
     r"|torch\._subclasses\.fake_tensor|torch\._export\.(?:error|verifier)|torch\._functorch[\w.]*"
     r"|triton\.compiler[\w.]*|triton\.runtime\.errors|triton\.backends[\w.]*)\.\w+$"
@@ -47,36 +48,36 @@ _COMPILER_TYPE = re.compile(
     r"|DynamicOutputShapeException|UnsupportedOperatorException|PTXASError)$"
 )
 # LoweringException: AssertionError: ...     the types in front of a reason
-_TYPES = re.compile(
+_TYPES = lazy_re(
     r"(?:(?:[A-Za-z_]\w*\.)*+(?:[A-Z]\w*?(?:Error|Exception|Compiler|Decomp|Missing|OutOfResources"
     r"|Failed|Node|Hit|Unsupported)): (?=\S))*+"
 )
-_TYPE = re.compile(r"([\w.]+): ")
+_TYPE = lazy_re(r"([\w.]+): ")
 # backend='inductor' raised:
-_BACKEND = re.compile(r"^backend='(?P<backend>[^'\n]*)' raised:\s*\n?")
+_BACKEND = lazy_re(r"^backend='(?P<backend>[^'\n]*)' raised:\s*\n?")
 # got RuntimeError('a and b must have same reduction dim')      (the end of the repr may be cut off)
-_GOT = re.compile(r"\bgot [A-Z]\w*\((?P<quote>['\"])(?P<reason>(?:(?!(?P=quote)[)\n])[^\n])*)")
+_GOT = lazy_re(r"\bgot [A-Z]\w*\((?P<quote>['\"])(?P<reason>(?:(?!(?P=quote)[)\n])[^\n])*)")
 # Failed running call_function <built-in function matmul>(*(...), **{}):
-_FAILED_RUNNING = re.compile(r"^Failed running [^\n]*:\n(?P<reason>[^\n]+)")
+_FAILED_RUNNING = lazy_re(r"^Failed running [^\n]*:\n(?P<reason>[^\n]+)")
 # at 12:34:  <source>  <spaces>^  ValueError('...')
-_AT_SOURCE = re.compile(r"^at \d+:\d+:")
-_CARET = re.compile(r"\n *\^ *\n(?P<reason>[^\n]+)")
+_AT_SOURCE = lazy_re(r"^at \d+:\d+:")
+_CARET = lazy_re(r"\n *\^ *\n(?P<reason>[^\n]+)")
 # the last exception's line of a traceback inside a message
-_NESTED_EXCEPTION = re.compile(
+_NESTED_EXCEPTION = lazy_re(
     r"\n(?P<told>(?:[A-Za-z_]\w*\.)*+[A-Z]\w*(?:Error|Exception|Resources): [^\n]*)"
 )
-_IN_SUBPROCESS = re.compile(r"^An exception occurred in a subprocess")
+_IN_SUBPROCESS = lazy_re(r"^An exception occurred in a subprocess")
 
 _WORDS: tuple[tuple[re.Pattern[str], Stage], ...] = (
     (
-        re.compile(
+        lazy_re(
             r"CppCompileError|InvalidCxxCompiler|C\+\+ compile error|working C\+\+ compiler"
             r"|CalledProcessError: Command '?\[[^\n]*(?:g\+\+|clang\+\+|icpx|\.cpp\b)"
         ),
         "cpp-compile",
     ),
     (
-        re.compile(
+        lazy_re(
             r"\btriton\.(?:compiler|runtime|backends)|TritonMissing|working triton installation"
             r"|supported by the triton|CompilationError|triton configs|NoTritonConfigs"
             r"|[oO]ut ?[oO]f ?[rR]esource|PassManager::run failed|\bptxas\b|PTXASError"
@@ -85,25 +86,25 @@ _WORDS: tuple[tuple[re.Pattern[str], Stage], ...] = (
         ),
         "triton-compile",
     ),
-    (re.compile(r"LoweringException|MissingOperatorWith|CppWrapperCodegenError"), "lowering"),
+    (lazy_re(r"LoweringException|MissingOperatorWith|CppWrapperCodegenError"), "lowering"),
 )
 
-_STANDARD = re.compile(r"[/\\]lib[/\\]python3[^/\\]*[/\\](?!(?:site|dist)-packages)|^<frozen")
-_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|^torch[/\\]|[/\\]torch[/\\]_?\w+[/\\]")
+_STANDARD = lazy_re(r"[/\\]lib[/\\]python3[^/\\]*[/\\](?!(?:site|dist)-packages)|^<frozen")
+_LIBRARY = lazy_re(r"[/\\](?:site|dist)-packages[/\\]|^torch[/\\]|[/\\]torch[/\\]_?\w+[/\\]")
 _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError", "TypeError", "ValueError")
 
 # where a frame is while code is made, rather than run; the stage that it belongs to
 _MAKES: tuple[tuple[re.Pattern[str], Stage], ...] = (
-    (re.compile(r"triton/(?:compiler|compiler/\w+|runtime/build)\.py compile$"), "triton-compile"),
-    (re.compile(r"triton/(?:compiler/code_generator|runtime/build)\.py "), "triton-compile"),
-    (re.compile(r"triton/compiler\.py (?:_?build|_?compile)"), "triton-compile"),
+    (lazy_re(r"triton/(?:compiler|compiler/\w+|runtime/build)\.py compile$"), "triton-compile"),
+    (lazy_re(r"triton/(?:compiler/code_generator|runtime/build)\.py "), "triton-compile"),
+    (lazy_re(r"triton/compiler\.py (?:_?build|_?compile)"), "triton-compile"),
     (
-        re.compile(r"torch/_inductor/\S*triton_\w+\.py _?(?:precompile|make_launcher)"),
+        lazy_re(r"torch/_inductor/\S*triton_\w+\.py _?(?:precompile|make_launcher)"),
         "triton-compile",
     ),
-    (re.compile(r"torch/_inductor/(?:cpp_builder|cpu_vec_isa)\.py "), "cpp-compile"),
+    (lazy_re(r"torch/_inductor/(?:cpp_builder|cpu_vec_isa)\.py "), "cpp-compile"),
     (
-        re.compile(
+        lazy_re(
             r"torch/_inductor/(?:graph|lowering|scheduler|ir|async_compile|codegen/\S+|fx_passes/\S+"
             r"|select_algorithm|decomposition|pattern_matcher|sizevars)\.py "
             r"|torch/_inductor/compile_fx\.py (?:\w*compile\w*)$"
@@ -111,7 +112,7 @@ _MAKES: tuple[tuple[re.Pattern[str], Stage], ...] = (
         "lowering",
     ),
     (
-        re.compile(
+        lazy_re(
             r"torch/_functorch/(?:_aot_autograd/(?:graph_c\w+|collect_\w+|frontend_\w+|traced_\w+"
             r"|dispatch_and_compile_graph|jit_compile_\w+)|partitioners)\.py "
             r"|torch/_functorch/aot_autograd\.py (?:_?create_aot|aot_(?:module_s|dis|wrap|export))"
@@ -119,13 +120,13 @@ _MAKES: tuple[tuple[re.Pattern[str], Stage], ...] = (
         "aot-autograd",
     ),
     (
-        re.compile(
+        lazy_re(
             r"torch/_dynamo/(?:convert_frame|output_graph|symbolic_convert|variables/\w+)\.py "
         ),
         "dynamo",
     ),
 )
-_EXPORTS = re.compile(
+_EXPORTS = lazy_re(
     r"torch/export/(?:_trace|_draft_export)\.py |torch/export/__init__\.py export$"
     r"|torch/_export/(?:non_strict_utils|passes/\S+|verifier)\.py "
     r"|torch/_export/__init__\.py (?:aot_compile|_?export|capture_pre\w+)$"

@@ -377,8 +377,7 @@ class GeneratedCode(Event, frozen=True, kw_only=True, tag="generated-code"):
     """Code that inductor wrote, as a trace or a log holds it.
 
     `language` is `cpp` or `python`; `part` is `wrapper`, `kernel` or `header`. `file` is where it
-    was written, None where that is not told. `frames` is the Python stack that asked for it,
-    outermost first, where the trace has one. `text` is empty where a source has more code than is
+    was written, None where that is not told. `text` is empty where a source has more code than is
     kept.
     """
 
@@ -387,7 +386,6 @@ class GeneratedCode(Event, frozen=True, kw_only=True, tag="generated-code"):
     file: str | None
     text: str
     compile_id: str | None = None
-    frames: tuple[Frame, ...] = ()
 
 
 class TraceArtifact(Event, frozen=True, kw_only=True, tag="trace-artifact"):
@@ -396,13 +394,6 @@ class TraceArtifact(Event, frozen=True, kw_only=True, tag="trace-artifact"):
     name: str
     text: str
     compile_id: str | None = None
-
-
-class TraceString(Event, frozen=True, kw_only=True, tag="trace-string"):
-    """An entry of a trace's string table: frames name their files by its number."""
-
-    number: int
-    text: str
 
 
 class TorchVersion(Event, frozen=True, kw_only=True, tag="torch-version"):
@@ -496,7 +487,6 @@ AnyEvent = (
     | TorchVersion
     | GeneratedCode
     | TraceArtifact
-    | TraceString
     | LaunchMark
     | ModelInput
     | SavedTensor

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from aoti_logscan.artifacts.evaluation import Budget, Resolve, TooLongError, ways
 from aoti_logscan.artifacts.expression import Expr, Ref, refs
 from aoti_logscan.artifacts.kernel_code import IndexSlice
+from aoti_logscan.lazy_re import lazy_re
 
 #: sizes that are varied together, and answers that are given
 MAX_SYMBOLS = 3
@@ -21,7 +21,7 @@ _MAX_NAMES = 1_000
 _TOO_LARGE = 1 << 31
 _SMALL = (0, 1, 2, 3)
 # xnumel  r0_numel  rnumel
-_NUMEL = re.compile(r"^(?:[xyz]|r\d*_?)numel$")
+_NUMEL = lazy_re(r"^(?:[xyz]|r\d*_?)numel$")
 
 
 class Sizes(NamedTuple):

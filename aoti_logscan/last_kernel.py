@@ -9,7 +9,6 @@ possible. Where nothing ran there is none.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -30,6 +29,7 @@ from aoti_logscan.events import (
 )
 from aoti_logscan.kernel_origin import completed
 from aoti_logscan.launches import Launch, last_launch, launches
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import CERTAINTIES, Call, Certainty, Kernel
 from aoti_logscan.router import Routed
 from aoti_logscan.timeline import Situation, evidence_of
@@ -61,24 +61,22 @@ _ASYNCHRONOUS = frozenset(
 )
 
 # /tmp/torchinductor_u/ij/cijdmgtw....py     inductor_cache/ab/cabc....py
-_GENERATED = re.compile(
-    r"[/\\](?:torchinductor_|inductor_cache|[a-z0-9]{2}[/\\]c[a-z2-7]{51}\.py$)"
-)
+_GENERATED = lazy_re(r"[/\\](?:torchinductor_|inductor_cache|[a-z0-9]{2}[/\\]c[a-z2-7]{51}\.py$)")
 # triton_poi_fused_add_gather_3.run(buf2, ...)   extern_kernels.mm(a, b)   cpp_fused_x_0(primals_2)
-_CALL = re.compile(
+_CALL = lazy_re(
     r"(?:^|= ?)(?:(?P<triton>\w+)\.run\(|(?P<extern>extern_kernels\.\w+)\("
     r"|(?P<cpp>cpp_\w+)\(|(?P<op>torch\.ops\.[\w.]+)\()"
 )
 # functions that run while a kernel is made ready: an error there belongs to an earlier launch
-_MAKING_READY = re.compile(
+_MAKING_READY = lazy_re(
     r"^(?:precompile|_precompile\w*|load_binary|_init_handles|_make_launchers|make_launcher"
     r"|autotune\w*|bench|benchmark\w*|compile\w*|_compile\w*|__getattribute__)$"
 )
 # cpp_fused_index_sin_0     call_triton_poi_fused_0
-_KERNEL_FUNCTION = re.compile(r"^(?:call_)?(?P<name>(?:cpp|triton)_\w+)")
-_WRAPPER_FILE = re.compile(r"\.wrapper\.cpp$|\.main\.cpp$")
+_KERNEL_FUNCTION = lazy_re(r"^(?:call_)?(?P<name>(?:cpp|triton)_\w+)")
+_WRAPPER_FILE = lazy_re(r"\.wrapper\.cpp$|\.main\.cpp$")
 # a C call of the runner, not of a kernel
-_RUNNER_CALL = re.compile(r"_func_$")
+_RUNNER_CALL = lazy_re(r"_func_$")
 
 
 class _Scene(NamedTuple):

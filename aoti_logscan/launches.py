@@ -6,13 +6,13 @@ prefixes say, else by their source. Only the order within one stream of marks is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
 from aoti_logscan.events import BadValue, LaunchMark, ModelInput, Values
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Argument
 from aoti_logscan.timeline import Situation
 
@@ -26,6 +26,8 @@ class Launch:
     `open` is True where no mark tells that the launch came back. `marks` are in printed order, and
     `situations` are theirs.
     """
+
+    __slots__ = ("first", "index", "kernel", "marks", "open", "situations")
 
     def __init__(self, first: Situation, mark: LaunchMark, index: int) -> None:
         self.first = first
@@ -144,12 +146,12 @@ def _in_order(situations: Sequence[Situation]) -> list[Situation | Launch]:
 
 
 # arg3_1   primals_2      names of graph inputs
-_GRAPH_INPUT = re.compile(r"^(?:arg\d+_\d+|primals_\d+|tangents_\d+)$")
+_GRAPH_INPUT = lazy_re(r"^(?:arg\d+_\d+|primals_\d+|tangents_\d+)$")
 # kernels whose first argument is their output: aoti_torch_cpu_mm_out
-_OUTPUT_FIRST = re.compile(r"^aoti_torch_\w+_out$")
+_OUTPUT_FIRST = lazy_re(r"^aoti_torch_\w+_out$")
 # kernels that the Python wrapper prints, with their inputs only
-_INPUTS_ONLY = re.compile(r"^(?:extern_kernels|torch\.ops)\.")
-_NUMBER = re.compile(r"_(\d{1,9})$")
+_INPUTS_ONLY = lazy_re(r"^(?:extern_kernels|torch\.ops)\.")
+_NUMBER = lazy_re(r"_(\d{1,9})$")
 
 
 class _Values:

@@ -6,7 +6,6 @@ the one with that assertion text, if there is only one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -31,10 +30,11 @@ from aoti_logscan.artifacts.provenance import Origin
 from aoti_logscan.artifacts.triton_kernel import SAYS
 from aoti_logscan.artifacts.wrapper_body import Body, Input, number
 from aoti_logscan.failing_sizes import Sizes, failing
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Bound, IndexSource, InputDim, InputRef, Lineage
 
 # 1000   1000L
-_NUMBER = re.compile(r"^\d{1,18}[lLuU]*$")
+_NUMBER = lazy_re(r"^\d{1,18}[lLuU]*$")
 
 
 _Defined: TypeAlias = tuple[Unit, Definition]

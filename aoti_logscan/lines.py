@@ -8,9 +8,10 @@ program wrote it: unescaped, without ANSI codes, HTML entities resolved.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
+
+from aoti_logscan.lazy_re import lazy_re
 
 #: a record longer than this is cut where the window ends
 MAX_RECORD = 1 << 20
@@ -23,17 +24,17 @@ _HEAD = 800
 _OPENS_WITHIN = 4096
 
 #: codes that colour a terminal, move its cursor or set its title
-ANSI = re.compile(
+ANSI = lazy_re(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])"
 )
-_ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
-_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ENTITY = lazy_re(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
+_ESCAPE = lazy_re(rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 # {"log": "Traceback ...\n", 'stderr': b'...\n', output="...\n": a quote that opens a string, but
 # not the quote before a Windows path (File "C:\new\x.py")
-_STRING_OPENS = re.compile(rb"(?:^\s*|[\[{:|>\]]\s?|(?<=\w)=|\bF )b?[\"'](?![A-Za-z]:\\(?!\\))")
-_NEWLINE_ESCAPE = re.compile(rb"\\[nr]")
+_STRING_OPENS = lazy_re(rb"(?:^\s*|[\[{:|>\]]\s?|(?<=\w)=|\bF )b?[\"'](?![A-Za-z]:\\(?!\\))")
+_NEWLINE_ESCAPE = lazy_re(rb"\\[nr]")
 # {"message": "{\"log\": \"...\\n...: a string stored inside a string
-_STRING_IN_STRING = re.compile(rb"[{\[,:] ?\\\"")
+_STRING_IN_STRING = lazy_re(rb"[{\[,:] ?\\\"")
 _SIMPLE = {
     ord("n"): b"\n",
     ord("r"): b"\r",
@@ -71,8 +72,10 @@ class Window:
 
     __slots__ = (
         "_begins_line",
+        "_carried",
         "_ends_here",
-        "_escaped",
+        "_escape_read",
+        "_is_stored",
         "_line",
         "_mark",
         "_mark_line",
@@ -95,7 +98,11 @@ class Window:
         self._mark = 0
         self._mark_line = 1
         self._physical = (0, -1)
-        self._escaped = False
+        # whether the line that the window begins inside is a stored string
+        self._carried = False
+        # whether the current physical line is one, and whether that was looked at
+        self._is_stored = False
+        self._escape_read = False
         self._nested = False
         self._begins_line = True
         self._ends_here = False
@@ -116,16 +123,25 @@ class Window:
         self.base += keep_from
         self._mark = 0
         self._physical = (0, -1)
-        self._escaped = inside
+        self._carried = inside
         self._line = None
+
+    def room(self, size: int) -> memoryview:
+        """Writable space for so many bytes behind what is held, as `grow` takes it in."""
+        missing = self.size + size - len(self.buffer)
+        if missing > 0:
+            self.buffer.extend(bytes(missing))
+        return memoryview(self.buffer)[self.size : self.size + size]
+
+    def grow(self, size: int, final: bool) -> None:
+        """Take in so many bytes that were written behind what is held; `final` ends the source."""
+        self.size += size
+        self.end_here(final)
 
     def end_here(self, final: bool) -> None:
         """Say whether the source ends with what is held, so that its last line is whole."""
         self.final = final
-        self.grown()
-
-    def grown(self) -> None:
-        """Say that bytes were added, so that what was known of the last line is void."""
+        # what was known of the last line is void
         self.notes.clear()
         self._physical = (0, -1)
         self._line = None
@@ -188,10 +204,20 @@ class Window:
         self._ends_here = end >= 0 or self.final
         if end < 0:
             end = self.size
-        if start > 0 or self._begins_line:
-            self._escaped = self._is_escaped(start, end)
+        self._escape_read = False
         self._physical = (start, end)
         return start, end
+
+    @property
+    def _escaped(self) -> bool:
+        """Whether the current physical line holds a stored string; looked at when it is asked."""
+        start, end = self._physical
+        if start == 0 and not self._begins_line:
+            return self._carried
+        if not self._escape_read:
+            self._is_stored = self._is_escaped(start, end)
+            self._escape_read = True
+        return self._is_stored
 
     def _is_escaped(self, start: int, end: int) -> bool:
         reach = min(end, start + _OPENS_WITHIN)
@@ -299,6 +325,13 @@ def clean(raw: bytes, escaped: bool) -> bytes:
     return _cleaned(raw, escaped).rstrip(b"\r")
 
 
+def is_clean(raw: bytes) -> bool:
+    """Whether lines that are no stored strings hold nothing that `clean` would change."""
+    if b"\x1b" in raw or b"\r" in raw or b"\0" in raw:
+        return False
+    return b"&" not in raw or _ENTITY.search(raw) is None
+
+
 def _cleaned(raw: bytes, escaped: bool) -> bytes:
     if escaped and b"\\" in raw:
         raw = _ESCAPE.sub(_unescape, raw)
@@ -318,6 +351,8 @@ def _unescape(match: re.Match[bytes]) -> bytes:
 
 
 def _entity(match: re.Match[bytes]) -> bytes:
+    import html
+
     return html.unescape(match[0].decode("ascii")).encode("utf-8", "replace")
 
 
@@ -340,7 +375,7 @@ def strip_head(head: bytes, text: bytes) -> bytes | None:
 
 
 # 10:11:12   2026-06-21   12:23:33,044   loggers.py:118
-_TIME_DIGITS = re.compile(rb"\d+(?=[:.,T-])|(?<=[:.,T-])\d+")
+_TIME_DIGITS = lazy_re(rb"\d+(?=[:.,T-])|(?<=[:.,T-])\d+")
 
 
 def _digits_out(text: bytes) -> bytes:

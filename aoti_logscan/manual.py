@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 
 import click
+
+from aoti_logscan.lazy_re import lazy_re
 
 #: where the reader finds what begins so, under EXIT STATUS
 _STATUS = "Exit status:"
@@ -149,7 +150,7 @@ def _tagged(records: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield from _filled(does) if does else ("\\&",)
 
 
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_BLANK_LINE = lazy_re(r"\n[ \t]*\n")
 
 
 def _paragraphs(command: click.Command) -> list[str]:

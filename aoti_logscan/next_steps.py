@@ -25,6 +25,7 @@ from aoti_logscan.events import (
     ProcessDeath,
     PythonException,
 )
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import Next, Pattern
 from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
 from aoti_logscan.router import fill
@@ -73,15 +74,15 @@ _FAULT_MESSAGES = frozenset(
 #: failures that a value or a size among the kernel's arguments explains
 _OF_VALUES = _OF_SOME_KERNEL | {"triton-index-out-of-bounds", "cpu-index-out-of-bounds"}
 # CUDA_LAUNCH_BLOCKING=1 in a command
-_SETTING = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]+)=(?P<value>\S*)(?:\s|$)")
+_SETTING = lazy_re(r"\b(?P<name>[A-Z][A-Z0-9_]+)=(?P<value>\S*)(?:\s|$)")
 # NAME=2 python COMPILE_SCRIPT.py && NAME=1 aoti-logscan run -- python SCRIPT.py
-_COMPILED_APART = re.compile(
+_COMPILED_APART = lazy_re(
     r"(?P<setting>(?:[A-Z_]+=\S+ )*)python COMPILE_SCRIPT\.py(?: && (?P<run>.*))?$"
 )
 # a run of the program that does nothing else
-_PLAIN_RUN = re.compile(r"^(?:python|\./PROGRAM)\b")
+_PLAIN_RUN = lazy_re(r"^(?:python|\./PROGRAM)\b")
 # triton_poi_fused_add_0   cpp_fused_mul_1   aoti_torch_cuda_mm_out   extern_kernels.mm
-_PRINTED_KERNEL = re.compile(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
+_PRINTED_KERNEL = lazy_re(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
 
 #: files of torch that stand in the traceback of a compiled function, not of a package
 _RUNS_COMPILED = ("torch/_dynamo/eval_frame.py", "torch/_inductor/output_code.py")

@@ -7,6 +7,7 @@ id is its file's name.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from aoti_logscan.errors import PatternError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Certainty, Role
 
 #: the facts of every failure class; a fact that a pattern does not fill is null
@@ -66,6 +68,9 @@ CLASS_FACTS: dict[str, tuple[str, ...]] = {
     "undecided": (),
     "none": (),
 }
+
+# event = "gpu-error", before the first table
+_EVENT = lazy_re(r"\A(?:(?!\[)[^\n]*\n)*?event = \"(?P<event>[a-z-]+)\"$", re.MULTILINE)
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +151,12 @@ def load(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise PatternError(f"{file}: {error}") from error
+
+
+def event_of(file: Path) -> str:
+    """The type of event that a pattern is on, without reading the rest of it."""
+    found = _EVENT.search(file.read_text(encoding="utf-8"))
+    return found["event"] if found else read_pattern(file).event
 
 
 def folder_of_patterns() -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ import regex
 from aoti_logscan.advice import FLAG_NAMES
 from aoti_logscan.errors import PatternError
 from aoti_logscan.events import AnyEvent
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern, folder_of_patterns, load
 from aoti_logscan.router import LOOKED_UP, placeholders
 
@@ -29,7 +29,7 @@ _TYPO = 0.8
 #: placeholders that every summary may have
 _ALWAYS_KNOWN = ("count", "rank")
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]*")
+_ID = lazy_re(r"[a-z0-9][a-z0-9-]*")
 _EVENTS: dict[str, type[msgspec.Struct]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(AnyEvent)
 }

@@ -34,7 +34,6 @@ from aoti_logscan.events import (
     PythonException,
     TorchVersion,
     TraceArtifact,
-    TraceString,
 )
 from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_reports
 from aoti_logscan.last_kernel import last_kernel
@@ -317,7 +316,7 @@ def _logged_provenance(events: Iterable[Event]) -> Provenance:
 def _said(events: Iterable[Event]) -> Iterator[str]:
     """Texts in which a log may name a generated file of its run; code only names itself."""
     for event in events:
-        if not isinstance(event, GeneratedCode | TraceArtifact | TraceString):
+        if not isinstance(event, GeneratedCode | TraceArtifact):
             yield event.place.text
             if isinstance(event, CppStack | PythonException):
                 yield from (frame.file for frame in event.frames if frame.file)
@@ -377,7 +376,10 @@ def _scan(
     copy = keeping.traces.copying(stream) if keeping.traces else stream
     contexts = keeping.contexts_of(source.name)
     try:
-        scanned = scanner.scan(source.name, copy, contexts=contexts, progress=progress)
+        helpers = int(os.environ.get("HELP", "1"))
+        scanned = scanner.scan(
+            source.name, copy, contexts=contexts, progress=progress, helpers=helpers
+        )
     finally:
         stream.close()
     if keeping.traces:
@@ -397,7 +399,8 @@ def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     states = advice.flags(events, library.generated_with, _records(evidence.readings))
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
-    router = Router(in_use.patterns.values(), library, blocking)
+    tags = {str(type(one.event).__struct_config__.tag) for one in around}
+    router = Router(in_use.of_events(tags), library, blocking)
     routed = router.route(around)
     kernel = last_kernel(
         evidence.situations,

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from aoti_logscan.events import Clock
+from aoti_logscan.lazy_re import lazy_re
 
 
 class Prefix(NamedTuple):
@@ -24,20 +25,20 @@ class Prefix(NamedTuple):
 NOTHING = Prefix(None, None, None)
 
 # [rank3]:  [Rank 3]  ... PG GUID 0(default_pg) Rank 3]  [default3]:  [1,3]<stderr>:  (Worker_TP3
-_RANK = re.compile(
+_RANK = lazy_re(
     rb"\[rank(\d{1,6})\]|\bRank (\d{1,6})\]|\[default(\d{1,6})\]|\[\d+,(\d{1,6})\]<std"
     rb"|Worker_TP(\d{1,6})[ )_]|\brank[=:] ?(\d{1,6})\b"
 )
 # (EngineCore_0 pid=51100)   (pid=4242)   (pid=4242, ip=10.0.0.3)
-_PID = re.compile(rb"\bpid[=:] ?(\d{1,9})\b")
+_PID = lazy_re(rb"\bpid[=:] ?(\d{1,9})\b")
 # E0718 09:12:40.511000 60233 torch/_inductor/select_algorithm.py:2100]
-_PYTHON = re.compile(rb"[VDIWECF](\d{4}) (\d\d:\d\d:\d\d)\.(\d{6}) +(\d+) [^\s:]+:\d+\]")
+_PYTHON = lazy_re(rb"[VDIWECF](\d{4}) (\d\d:\d\d:\d\d)\.(\d{6}) +(\d+) [^\s:]+:\d+\]")
 # [E817 21:06:30.480021775 ProcessGroupNCCL.cpp:1895]; the nine digits are no wall time
-_C10 = re.compile(rb"\[[FEWIV](\d{3,4}) (\d\d:\d\d:\d\d)\.\d{9} ")
+_C10 = lazy_re(rb"\[[FEWIV](\d{3,4}) (\d\d:\d\d:\d\d)\.\d{9} ")
 # 2026-02-11T08:09:10.111222333Z   2026-04-11 08:12:44,123
-_ISO = re.compile(rb"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_ISO = lazy_re(rb"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 # ERROR 05-21 10:11:12 [multiproc_executor.py:596]
-_APP = re.compile(rb"\b(\d\d-\d\d) (\d\d:\d\d:\d\d)\b")
+_APP = lazy_re(rb"\b(\d\d-\d\d) (\d\d:\d\d:\d\d)\b")
 
 
 def read_prefix(head: bytes) -> Prefix:

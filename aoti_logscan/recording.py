@@ -9,7 +9,6 @@ packages/      the packages of the run: copies of small ones, links to larger on
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 OUTPUT, ARRIVALS, RUN = "output.log", "arrivals.tsv", "run.json"
@@ -24,11 +23,15 @@ RUN_HEAD = b'{\n "' + _MARK.encode() + b'": '
 
 def run_record(fields: dict[str, Any]) -> bytes:
     """run.json: a field a line, an item of a list a line."""
+    import json
+
     return json.dumps({_MARK: "1", **fields}, indent=1).encode() + b"\n"
 
 
 def read_run_record(text: bytes) -> dict[str, Any] | None:
     """The fields of a run.json; None where it is none or was cut short."""
+    import json
+
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):

@@ -7,13 +7,13 @@ consequence of another; everything else is a consequence of it or stands beside 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_body import Input, expected, may_check
 from aoti_logscan.events import ErrorText, InputCheck, PythonException
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
 from aoti_logscan.rule import Lookup, Rule
@@ -310,7 +310,7 @@ def _may_share_a_process(one: _Draft, other: _Draft) -> bool:
     return one.rank is None or other.rank is None or one.rank == other.rank
 
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = lazy_re(r"\{([a-z_]+)\}")
 
 
 def placeholders(template: str) -> list[str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import regex
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
+
+if TYPE_CHECKING:
+    import regex
 
 #: seconds that one regex may take on one field, and in all
 REGEX_TIMEOUT = 0.5
@@ -23,7 +25,7 @@ _Test = Callable[[Any], bool]
 
 
 class Rule:
-    """One pattern with its conditions and facts compiled; raises `regex.error` for a bad regex."""
+    """One pattern with its conditions and facts; a bad regex raises `regex.error` when used."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
@@ -34,6 +36,8 @@ class Rule:
         if pattern.anchor is not None:
             anchor = pattern.anchor
             self._conditions.insert(0, ("text", lambda text: anchor in (text or "")))
+        # regexes cost the most, so they come last
+        self._conditions.sort(key=lambda condition: _asks_a_regex(pattern.where.get(condition[0])))
         self._facts = {
             name: self._source(f"facts.{name}", source) for name, source in pattern.facts.items()
         }
@@ -113,6 +117,12 @@ class Rule:
         return extract
 
 
+def _asks_a_regex(wanted: Any) -> bool:
+    if not isinstance(wanted, dict):
+        return False
+    return "regex" in wanted or any(map(_asks_a_regex, wanted.values()))
+
+
 class _Search:
     """One regex, with the time it took."""
 
@@ -120,7 +130,13 @@ class _Search:
         self.key = key
         self.spent = 0.0
         self.overruns = 0
-        self._compiled = regex.compile(source)
+        self._source = source
+
+    @cached_property
+    def _compiled(self) -> regex.Pattern[str]:
+        import regex
+
+        return regex.compile(self._source)
 
     def __call__(self, text: Any) -> regex.Match[str] | None:
         if not isinstance(text, str) or self.spent > REGEX_BUDGET:

@@ -9,11 +9,15 @@ are folded as they are found.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import cycle, islice, takewhile
+from typing import Any, NamedTuple, Protocol
 
-import hyperscan
+import msgspec
 
+from aoti_logscan.ahead import Ahead
+from aoti_logscan.anchors import SHIFT, Anchors, Found, end_of, parser_of, start_of
 from aoti_logscan.events import Event, Place
 from aoti_logscan.lines import ANSI, MAX_RECORD, Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix, read_prefix
@@ -35,7 +39,7 @@ _OPEN_FOLDS = 512
 #: hits of one parser in one physical line that may lead nowhere
 _MAX_MISSES = 1000
 #: places of folded records that are kept
-_MAX_REPEATS = 8
+MAX_REPEATS = 8
 #: records of one type whose surroundings are kept, from the first ones and from the last ones
 _MAX_CONTEXTS = 100
 #: physical lines that are kept before and after a record, and bytes of either
@@ -46,6 +50,20 @@ _NEWLINE = 0x0A
 _MAX_PROBLEMS = 50
 
 
+class Repeats(NamedTuple):
+    """Records that stand right below one and fold with it, read all at once.
+
+    How many, where the first `MAX_REPEATS` of them start and where the last one does, the last
+    one's text, and what they are told apart by.
+    """
+
+    number: int
+    starts: tuple[int, ...]
+    last: int
+    text: bytes
+    members: set[Any]
+
+
 class Draft(NamedTuple):
     """A record as a parser read it: the event's type and fields, and where it stands.
 
@@ -53,7 +71,9 @@ class Draft(NamedTuple):
     the event is made, since many a record is only counted. Records with equal `fold` become one
     event; `member` is what they are told apart by, counted in `distinct`. Hits of the same parser
     before `taken` belong to this record (None: before `end`); where writers interleave, another
-    record may begin inside this one.
+    record may begin inside this one. `repeats` are equal ones right below. `payload` are the bytes
+    of a `text` among the fields, which is left empty where a source has too many. Hits of other
+    parsers from one of `hides` to the other tell nothing more.
     """
 
     kind: type[Event]
@@ -65,6 +85,13 @@ class Draft(NamedTuple):
     fold: tuple[Any, ...] | None = None
     member: Any = None
     taken: int | None = None
+    repeats: Repeats | None = None
+    payload: int = 0
+    hides: tuple[int, int] | None = None
+
+    def read(self) -> dict[str, Any]:
+        """The event's own fields."""
+        return self.fields if isinstance(self.fields, dict) else self.fields()
 
     @classmethod
     def of_line(
@@ -163,19 +190,8 @@ class Scanner:
     def __init__(self, parsers: Sequence[Parser], owners: Sequence[Owner]) -> None:
         self._parsers = tuple(parsers)
         self._owners = tuple(owners)
-        table: dict[bytes, list[int]] = {}
-        for index, parser in enumerate(parsers):
-            for anchor in parser.ANCHORS:
-                table.setdefault(anchor, []).append(index)
-        self._anchors = tuple(table.items())
-        self._longest = max(len(anchor) for anchor in table)
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=[anchor for anchor, _ in self._anchors],
-            ids=list(range(len(self._anchors))),
-            elements=len(self._anchors),
-            flags=[0] * len(self._anchors),
-            literal=True,
+        self._anchors = Anchors(
+            [(anchor, number) for number, one in enumerate(parsers) for anchor in one.ANCHORS]
         )
 
     def scan(
@@ -185,133 +201,261 @@ class Scanner:
         *,
         contexts: Contexts | None = None,
         progress: Callable[[int], None] | None = None,
+        helpers: int = 0,
     ) -> Scanned:
         """Read the stream to its end; `name` is what its places are called.
 
         With `contexts` the lines around records are kept in it. `progress` is told the bytes read
-        so far, whenever more came.
+        so far, whenever more came. A stream of more than a window is searched by so many `helpers`,
+        processes beside this one; what is found does not depend on them.
         """
-        window = Window(bytearray(LOOK_BEHIND + MAX_RECORD + 2 * WINDOW))
-        run = _Run(name, window, self._parsers, self._owners, contexts)
-        resume = 0
-        while not window.final:
-            self._fill(window, stream, progress)
-            resume = run.work(self._hits(window, resume), resume, self._longest)
-            if not window.final:
-                keep_from = max(0, resume - LOOK_BEHIND)
-                window.drop(keep_from)
-                run.shift(keep_from)
-                resume -= keep_from
-        if stream.problem:
-            run.trouble(window.line_number(window.size), stream.problem)
-        return run.result()
+        scan = self.begin(name, contexts)
+        source = _Counted(stream, progress)
+        scan.read(source, WINDOW)
+        if not scan.is_over and helpers:
+            with closing(_Helped(source, self._anchors, WINDOW, scan.tail, helpers)) as helped:
+                for block in helped.blocks():
+                    scan.take(*block)
+                    block.data.release()
+        while not scan.is_over:
+            scan.read(source, WINDOW)
+        return scan.result(stream.problem)
 
-    def _fill(
-        self, window: Window, stream: Readable, progress: Callable[[int], None] | None
-    ) -> None:
-        target = window.size + WINDOW
-        if target > len(window.buffer):
-            window.buffer.extend(bytes(target - len(window.buffer)))
-        view = memoryview(window.buffer)
-        while window.size < target:
-            count = stream.readinto(view[window.size : target])
+    def begin(self, name: str, contexts: Contexts | None = None) -> Scan:
+        """The scan of a source, to be given its bytes as they come."""
+        return Scan(name, self._anchors, self._parsers, self._owners, contexts)
+
+
+class _Counted:
+    """A stream that tells how much of it was read."""
+
+    def __init__(self, stream: Readable, progress: Callable[[int], None] | None) -> None:
+        self._stream = stream
+        self._progress = progress
+        self._read = 0
+
+    def fill(self, view: memoryview) -> int:
+        """Fill the view, which falls short only at the stream's end; gives the bytes read."""
+        size = 0
+        while size < len(view):
+            count = self._stream.readinto(view[size:])
             if not count:
-                window.final = True
                 break
-            window.size += count
-            if progress is not None:
-                progress(window.base + window.size)
-        view.release()
-        window.grown()
-
-    def _hits(self, window: Window, resume: int) -> list[tuple[int, int, int]]:
-        found: list[tuple[int, int]] = []
-        append = found.append
-
-        def on_match(anchor: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            append((anchor, end))
-
-        begin = max(0, resume - self._longest)
-        view = memoryview(window.buffer)[begin : window.size]
-        # any buffer will do, whatever the stub says
-        self._database.scan(cast(bytes, view), match_event_handler=on_match)
-        view.release()
-        hits = [
-            (begin + end - len(self._anchors[anchor][0]), begin + end, index)
-            for anchor, end in found
-            for index in self._anchors[anchor][1]
-        ]
-        hits.sort()
-        return hits
+            size += count
+            self._read += count
+            if self._progress is not None:
+                self._progress(self._read)
+        return size
 
 
-class _Run:
+class _Block(NamedTuple):
+    """The next bytes of a source, the literals that end in them (by offset), whether it ends."""
+
+    data: memoryview
+    found: list[Found]
+    is_last: bool
+
+
+class _Given(NamedTuple):
+    """A block that is being searched: its slot, the bytes carried into it, its own, its offset."""
+
+    slot: int
+    carried: int
+    size: int
+    offset: int
+    is_last: bool
+
+
+class _Helped:
+    """A source's blocks, read ahead and searched by helpers; `tail` is what was read before."""
+
+    def __init__(
+        self, source: _Counted, anchors: Anchors, size: int, tail: tuple[int, bytes], helpers: int
+    ) -> None:
+        self._source = source
+        self._anchors = anchors
+        self._size = size
+        self._offset, self._tail = tail
+        self._overlap = anchors.longest - 1
+        self._slots = 2 * helpers + 1
+        self._ahead = Ahead(anchors, self._slots, self._overlap + size, helpers)
+        self._pending: deque[_Given] = deque()
+
+    def blocks(self) -> Iterator[_Block]:
+        """All blocks in order; the data of one is valid until the next one is asked for."""
+        for slot in cycle(range(self._slots)):
+            if not self._pending or not self._pending[-1].is_last:
+                self._read(slot)
+            if len(self._pending) == self._slots or self._pending[-1].is_last:
+                block = self._first()
+                yield block
+                if block.is_last:
+                    return
+
+    def close(self) -> None:
+        """End the helpers."""
+        self._ahead.close()
+
+    def _read(self, slot: int) -> None:
+        view = self._ahead.slot(slot)
+        carried = len(self._tail)
+        view[:carried] = self._tail
+        size = self._source.fill(view[carried : carried + self._size])
+        given = _Given(slot, carried, size, self._offset, size < self._size)
+        self._ahead.give(slot, carried + size, carried)
+        self._pending.append(given)
+        self._tail = bytes(view[max(0, carried + size - self._overlap) : carried + size])
+        self._offset += size
+
+    def _first(self) -> _Block:
+        given = self._pending.popleft()
+        view = self._ahead.slot(given.slot)
+        found = self._ahead.take()
+        if found is None:
+            found = self._anchors.find(view[: given.carried + given.size], given.carried)
+        moved = given.offset - given.carried << SHIFT
+        data = view[given.carried : given.carried + given.size]
+        return _Block(data, [one + moved for one in found], given.is_last)
+
+
+class Scan:
     """The work on one source: hands hits to parsers, folds what they find."""
 
     def __init__(
         self,
         name: str,
-        window: Window,
+        anchors: Anchors,
         parsers: tuple[Parser, ...],
         owners: tuple[Owner, ...],
         contexts: Contexts | None = None,
     ) -> None:
         self._name = name
-        self._window = window
+        self._anchors = anchors
+        self._window = Window(bytearray())
         self._contexts = contexts
         self._parsers = parsers
-        self._owners = owners
-        self._consumed = [0] * len(parsers)
+        self._owners = [_asked_first(parser, owners) for parser in parsers]
         self._limits = [int(getattr(parser, "MAX_RECORD", MAX_RECORD)) for parser in parsers]
-        self._misses = [0] * len(parsers)
+        #: literals that were found but not parsed yet, by offset, and the offset at which an
+        #: unfinished record is tried again
+        self._pending: list[Found] = []
+        self._again_at = 0
+        #: of each parser, up to where its records reach
+        self._consumed = [0] * len(parsers)
+        #: hits from here to there are hidden from all parsers but one
+        self._closed = (0, 0)
+        self._closer: Parser | None = None
+        self._misses: dict[int, int] = {}
         self._tried_to = 0
         self._kept_text = 0
-        self._closed = 0
-        self._closer: Owner | None = None
         self._folds: dict[tuple[Any, ...], _Seen] = {}
         self._kept: dict[type[Event], _Kept] = {}
         self._records: dict[str, int] = {}
         self._problems: list[Trouble] = []
         self._not_listed = 0
 
-    def work(self, hits: Iterable[tuple[int, int, int]], resume: int, longest: int) -> int:
-        """Parse the hits from `resume` on; returns where the next window has to go on."""
-        window = self._window
-        limit = window.size if window.final else window.size - longest + 1
-        for start, end, index in hits:
-            if start >= limit:
-                break
-            if start < resume or start < self._consumed[index]:
-                continue
-            if start < self._closed and self._parsers[index] is not self._closer:
-                continue
-            if self._is_hopeless(start, index):
-                continue
-            try:
-                self._parse(Hit(window, start, end), index)
-            except IncompleteError:
-                if window.size - start < self._limits[index]:
-                    return start
-                self._cut(start, end, index)
-        return max(resume, limit)
+    @property
+    def is_over(self) -> bool:
+        """Whether the source's end was read."""
+        return self._window.final
 
-    def _is_hopeless(self, start: int, index: int) -> bool:
+    @property
+    def tail(self) -> tuple[int, bytes]:
+        """How much was read so far, and the end of it in which a literal may have begun."""
+        window = self._window
+        begin = max(0, window.size - self._anchors.longest + 1)
+        return window.base + window.size, bytes(window.buffer[begin : window.size])
+
+    def read(self, source: _Counted, size: int) -> None:
+        """Read so many bytes more, which fall short only at the source's end, and parse them."""
+        window = self._window
+        before = window.size
+        count = source.fill(window.room(size))
+        self._searched(before, count, count < size)
+
+    def take(self, data: memoryview, found: list[Found], is_last: bool) -> None:
+        """Parse the next bytes of the source, with the literals that end in them."""
+        window = self._window
+        window.room(len(data))[:] = data
+        window.grow(len(data), is_last)
+        self._work(found)
+
+    def _searched(self, before: int, count: int, is_last: bool) -> None:
+        window = self._window
+        begin = max(0, before - self._anchors.longest + 1)
+        window.grow(count, is_last)
+        with memoryview(window.buffer)[begin : window.size] as view:
+            found = self._anchors.find(view, before - begin)
+        moved = window.base + begin << SHIFT
+        self._work([one + moved for one in found])
+
+    def _work(self, found: list[Found]) -> None:
+        """Parse what was found, as far as the window holds whole records, and move on."""
+        if self._pending:
+            found = sorted(self._pending + found)
+        window = self._window
+        if window.base + window.size < self._again_at and not window.final:
+            self._pending = found
+            return
+        left = window.size if window.final else window.size - self._anchors.longest + 1
+        done = self._parse_all(found, left)
+        self._pending = found[done:]
+        if not window.final:
+            at = left if done == len(found) else start_of(found[done]) - window.base
+            self._drop(min(left, at) - LOOK_BEHIND)
+
+    def _parse_all(self, found: list[Found], left: int) -> int:
+        """Parse the hits before `left` in the window; gives how many are done with."""
+        window, base = self._window, self._window.base
+        consumed = self._consumed
+        for number, hit in enumerate(found):
+            start = (hit >> SHIFT) - base
+            if start >= left:
+                return number
+            parser = parser_of(hit)
+            if start < consumed[parser]:
+                continue
+            if start < self._closed[1] and self._is_hidden(start, parser):
+                continue
+            if self._misses and self._is_hopeless(start, parser):
+                continue
+            end = end_of(hit) - base
+            try:
+                self._parse(Hit(window, start, end), parser)
+            except IncompleteError:
+                carried = window.size - start
+                if carried < self._limits[parser]:
+                    further = min(2 * carried, self._limits[parser])
+                    self._again_at = base + start + further
+                    return number
+                self._cut(start, end, parser)
+        return len(found)
+
+    def _is_hidden(self, start: int, parser: int) -> bool:
+        return start >= self._closed[0] and self._parsers[parser] is not self._closer
+
+    def _is_hopeless(self, start: int, parser: int) -> bool:
         """Whether so many hits of this line led nowhere that the rest of it is passed over."""
         if self._window.buffer.find(b"\n", max(0, self._tried_to), start) >= 0:
-            self._misses = [0] * len(self._parsers)
+            self._misses.clear()
         self._tried_to = start
-        if self._misses[index] < _MAX_MISSES:
+        misses = self._misses.get(parser, 0)
+        if misses < _MAX_MISSES:
             return False
-        if self._misses[index] == _MAX_MISSES:
-            self._misses[index] += 1
+        if misses == _MAX_MISSES:
+            self._misses[parser] = misses + 1
             line = self._window.line_number(start)
-            name = self._parsers[index].NAME
+            name = self._parsers[parser].NAME
             self.trouble(line, f"a line of words of {name} that lead nowhere was passed over")
         return True
 
-    def shift(self, by: int) -> None:
-        """Positions moved down by `by` bytes."""
-        self._closed -= by
+    def _drop(self, by: int) -> None:
+        """Forget the first bytes of the window, unless that is too little to be worth it."""
+        window = self._window
+        if by <= 0 or 2 * by < window.size:
+            return
+        window.drop(by)
+        self._closed = (self._closed[0] - by, self._closed[1] - by)
         self._tried_to -= by
         self._consumed = [position - by for position in self._consumed]
 
@@ -322,8 +466,10 @@ class _Run:
         else:
             self._not_listed += 1
 
-    def result(self) -> Scanned:
-        """Everything that was found."""
+    def result(self, broke_off: str | None = None) -> Scanned:
+        """Everything that was found; a source that broke off says why."""
+        if broke_off:
+            self.trouble(self._window.line_number(self._window.size), broke_off)
         for kind, kept in self._kept.items():
             if kept.passed_over:
                 tag = kind.__struct_config__.tag
@@ -341,22 +487,32 @@ class _Run:
 
     def _parse(self, hit: Hit, index: int) -> None:
         parser = self._parsers[index]
-        self._misses[index] += 1
-        for owner in self._owners:
-            if owner is parser:
-                break
+        for owner in self._owners[index]:
             if (end := owner.owns(hit)) is not None:
-                self._closed, self._closer = max(end, hit.end), owner
+                self._closed, self._closer = (hit.start, max(end, hit.end)), owner
+                self._miss(hit.start, index)
                 return
-        for found in parser.parse(hit):
+        parsed = parser.parse(hit)
+        if not parsed:
+            self._miss(hit.start, index)
+            return
+        self._misses.pop(index, None)
+        for found in parsed:
             taken = found.end if found.taken is None else found.taken
             self._consumed[index] = max(self._consumed[index], taken)
-            self._misses[index] = 0
             if isinstance(found, Malformed):
                 self.trouble(self._window.line_number(found.start), found.what)
                 continue
-            self._records[parser.NAME] = self._records.get(parser.NAME, 0) + 1
+            if found.hides is not None and found.hides[1] > self._closed[1]:
+                self._closed, self._closer = found.hides, parser
+            count = 1 + (found.repeats.number if found.repeats else 0)
+            self._records[parser.NAME] = self._records.get(parser.NAME, 0) + count
             self._add(found)
+
+    def _miss(self, start: int, parser: int) -> None:
+        if not self._misses:
+            self._tried_to = start
+        self._misses[parser] = self._misses.get(parser, 0) + 1
 
     def _cut(self, start: int, end: int, index: int) -> None:
         """Parse a record that is longer than may be carried, with what there is of it."""
@@ -372,43 +528,59 @@ class _Run:
 
     def _bounded(self, draft: Draft) -> Draft:
         """The draft without its payload where the source has had its share of memory."""
-        fields = draft.fields
-        assert isinstance(fields, dict)
-        size = len(fields["text"])
-        if self._kept_text + size <= MAX_KEPT_TEXT:
-            self._kept_text += size
+        if self._kept_text + draft.payload <= MAX_KEPT_TEXT:
+            self._kept_text += draft.payload
             return draft
         if self._kept_text < MAX_KEPT_TEXT:
             self._kept_text = MAX_KEPT_TEXT
             what = f"payloads beyond the first {MAX_KEPT_TEXT >> 20} MiB were not kept"
             self.trouble(self._window.line_number(draft.start), what)
-        return draft._replace(fields={**fields, "text": ""})
+        return draft._replace(fields={**draft.read(), "text": ""})
 
     def _add(self, draft: Draft) -> None:
-        line = self._window.line_number(draft.start)
-        offset = self._window.base + draft.start
-        if draft.fold is not None:
-            key = (draft.kind, draft.prefix.rank, draft.prefix.process, *draft.fold)
-            seen = self._folds.get(key)
-            if seen is not None and seen.kept:
-                seen.again(line, offset, draft)
-                return
+        window = self._window
+        line, offset = window.line_number(draft.start), window.base + draft.start
+        if draft.fold is None:
+            self._keep(_Once(draft, line, offset, window.base + draft.end))
+            return
+        key = (draft.kind, draft.prefix.rank, draft.prefix.process, *draft.fold)
+        seen = self._folds.get(key)
+        if seen is not None and seen.kept:
+            seen.again(line, offset, draft)
+        else:
             if len(self._folds) >= _OPEN_FOLDS:
                 del self._folds[next(iter(self._folds))]
-        if isinstance(draft.fields, dict) and "text" in draft.fields:
-            draft = self._bounded(draft)
-        seen = _Seen(draft, line, offset, self._window.base)
+            seen = self._folds[key] = _Seen(draft, line, offset, window.base + draft.end)
+            self._keep(seen)
+        self._add_repeats(seen, draft)
+
+    def _keep(self, seen: _Once) -> None:
+        draft = seen.draft
+        if draft.payload:
+            seen.draft = self._bounded(draft)
         if self._contexts is not None:
-            self._contexts.add(draft, line, self._window)
-        self._kept.setdefault(draft.kind, _Kept()).add(seen, self._name)
-        if draft.fold is not None:
-            self._folds[key] = seen
+            self._contexts.add(draft, seen.line, self._window)
+        kept = self._kept.get(draft.kind)
+        if kept is None:
+            kept = self._kept[draft.kind] = _Kept()
+        kept.add(seen, self._name)
+
+    def _add_repeats(self, seen: _Seen, draft: Draft) -> None:
+        if draft.repeats is not None:
+            line = self._window.line_number(draft.repeats.last)
+            seen.add(draft.repeats, line, self._window.base)
 
     def _events(self) -> tuple[Event, ...]:
         """What is kept of every kind, in the order of the bytes."""
         found = [event for kept in self._kept.values() for event in kept.events(self._name)]
         found.sort(key=lambda event: event.place.offset)
         return tuple(found)
+
+
+def _asked_first(parser: Parser, owners: tuple[Owner, ...]) -> tuple[Owner, ...]:
+    """The owners that may hide a record from a parser: of an owner those before it."""
+    before = takewhile(lambda owner: owner is not parser, owners)
+    return tuple(before)
 
 
 class _Kept:
@@ -418,18 +590,20 @@ class _Kept:
     """
 
     def __init__(self) -> None:
-        self._first: list[Event | _Seen] = []
-        self._rest: deque[_Seen] = deque()
+        self._first: list[Event | _Once] = []
+        self._rest: deque[_Once] = deque()
         self.passed_over = 0
 
-    def add(self, seen: _Seen, source: str) -> None:
+    def add(self, seen: _Once, source: str) -> None:
         """Hold a record, or what it pushes out in the middle is passed over."""
         if len(self._first) < MAX_EVENTS // 2:
-            self._first.append(seen if seen.draft.fold else seen.event(source))
+            self._first.append(seen if isinstance(seen, _Seen) else seen.event(source))
             return
         self._rest.append(seen)
         if len(self._rest) > max(1, MAX_EVENTS - MAX_EVENTS // 2):
-            self._rest.popleft().kept = False
+            gone = self._rest.popleft()
+            if isinstance(gone, _Seen):
+                gone.kept = False
             self.passed_over += 1
 
     def events(self, source: str) -> Iterator[Event]:
@@ -511,16 +685,37 @@ def _lines_on(buffer: bytearray, position: int, ceiling: int) -> int:
     return position
 
 
-class _Seen:
-    """An event in the making: the first draft, and what equal ones added."""
+class _Once:
+    """A record that stands for itself, as an event in the making."""
 
-    __slots__ = ("count", "draft", "end", "kept", "last", "line", "members", "offset", "repeats")
+    __slots__ = ("draft", "end", "line", "offset")
 
-    def __init__(self, draft: Draft, line: int, offset: int, base: int) -> None:
+    def __init__(self, draft: Draft, line: int, offset: int, end: int) -> None:
         self.draft = draft
         self.line = line
         self.offset = offset
-        self.end = base + draft.end
+        self.end = end
+
+    def event(self, source: str) -> Event:
+        draft = self.draft
+        rank, process, time = draft.prefix
+        return draft.kind(
+            **draft.read(),
+            place=_place(source, self.line, self.offset, draft.text),
+            end=self.end,
+            rank=rank,
+            process=process,
+            time=time,
+        )
+
+
+class _Seen(_Once):
+    """A record with what equal ones added."""
+
+    __slots__ = ("count", "kept", "last", "members", "repeats")
+
+    def __init__(self, draft: Draft, line: int, offset: int, end: int) -> None:
+        super().__init__(draft, line, offset, end)
         self.count = 1
         self.kept = True
         self.repeats: list[int] = []
@@ -530,21 +725,23 @@ class _Seen:
     def again(self, line: int, offset: int, draft: Draft) -> None:
         self.count += 1
         self.last = (line, offset, draft.text)
-        if len(self.repeats) < _MAX_REPEATS:
+        if len(self.repeats) < MAX_REPEATS:
             self.repeats.append(offset)
         if self.members is not None and len(self.members) < MAX_MEMBERS:
             self.members.add(draft.member)
 
+    def add(self, more: Repeats, line: int, base: int) -> None:
+        """Take in what follows a draft; `line` is that of the last, `base` the window's offset."""
+        self.count += more.number
+        self.last = (line, base + more.last, more.text)
+        starts = more.starts[: MAX_REPEATS - len(self.repeats)]
+        self.repeats += [base + start for start in starts]
+        if self.members is not None:
+            self.members.update(islice(more.members, MAX_MEMBERS - len(self.members)))
+
     def event(self, source: str) -> Event:
-        prefix = self.draft.prefix
-        fields = self.draft.fields
-        return self.draft.kind(
-            **(fields if isinstance(fields, dict) else fields()),
-            place=_place(source, self.line, self.offset, self.draft.text),
-            end=self.end,
-            rank=prefix.rank,
-            process=prefix.process,
-            time=prefix.time,
+        return msgspec.structs.replace(
+            super().event(source),
             count=self.count,
             repeats=tuple(self.repeats),
             last=_place(source, *self.last) if self.last else None,

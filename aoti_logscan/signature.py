@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aoti_logscan.events import Frame, ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Finding, Kernel
 from aoti_logscan.timeline import Situation
 
@@ -23,13 +24,13 @@ _WORDINGS = ("index", "condition", "function", "op", "exception", "message", "sy
 #: innermost frames that count
 _FRAMES = 3
 
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+\b")
+_ADDRESS = lazy_re(r"\b0x[0-9a-fA-F]+\b")
 # /tmp/torchinductor_u/ij/cij....py     C:\jobs\model.py
-_PATH = re.compile(r"(?:[A-Za-z]:)?[\w.~+-]*(?:[/\\][\w.~+-]+)+")
+_PATH = lazy_re(r"(?:[A-Za-z]:)?[\w.~+-]*(?:[/\\][\w.~+-]+)+")
 # cabc....py: `c` and 51 base-32 digits
-_GENERATED = re.compile(r"\bc[a-z2-7]{51}\b")
-_NUMBER = re.compile(r"\d+")
-_COUNTED = re.compile(r"_\d+$")
+_GENERATED = lazy_re(r"\bc[a-z2-7]{51}\b")
+_NUMBER = lazy_re(r"\d+")
+_COUNTED = lazy_re(r"_\d+$")
 
 
 def signature(cause: Finding, situation: Situation | None, kernel: Kernel | None) -> str:

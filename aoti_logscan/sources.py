@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from aoti_logscan.errors import UnreadablePathError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.recording import ARRIVALS_HEAD
 from aoti_logscan.streams import (
     BROKEN,
@@ -47,11 +48,11 @@ _CODE_SUFFIXES = (
     *(".py", ".cpp", ".pt2", "_metadata.json", "kernel_information.json"),
     *("inductor_provenance_tracking_node_mappings.json", ".wrapper.json"),
 )
-_PACKAGE_MEMBER = re.compile(
+_PACKAGE_MEMBER = lazy_re(
     r"(?:^|/)(?:archive_format|data/aotinductor/.*|[^/]+\.wrapper\.(?:cpp|so))$"
 )
 # tmp/aoti_torchbefore_launch_cpp_fused_0_buf0_cpu.pt
-_SAVED_TENSOR = re.compile(r"(?:before|after)_launch_[^/\\]+\.pt$")
+_SAVED_TENSOR = lazy_re(r"(?:before|after)_launch_[^/\\]+\.pt$")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BINARY_KINDS = (
     (b"\x7fELF", "an ELF object"),

@@ -7,7 +7,6 @@ source's name) and its place in the order of the run. Only events are read, neve
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from aoti_logscan.events import (
     ShimFailure,
     TraceArtifact,
 )
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Evidence
 
 #: lines between an error's text and the stack printed below it, or the shim call told with it
@@ -36,28 +36,28 @@ _OPEN_TRACEBACKS = 64
 _NESTED_WITHIN = 4000
 
 # rank3.log  rank_3/  dedicated_log_torch_trace_rank_3_x.log  attempt_0/3/stderr.log
-_RANK_IN_NAME = re.compile(
+_RANK_IN_NAME = lazy_re(
     r"(?<![A-Za-z])rank[_-]?(?P<rank>\d{1,6})(?![0-9])|attempt_\d+/(?P<local>\d{1,6})/(?:stdout|stderr|error)"
 )
 # functions that run while constants are put on their device, while a package is loaded, and
 # while a model runs
-_CONSTANTS = re.compile(r"load_constants|update_(?:in)?active_constant|update_constant_buffer")
-_LOADS = re.compile(
+_CONSTANTS = lazy_re(r"load_constants|update_(?:in)?active_constant|update_constant_buffer")
+_LOADS = lazy_re(
     r"^(?:load_package|_?load_aoti|aoti_load(?:_package)?|load_pt2|get_device_information)$"
     r"|AOTIModelPackageLoader::AOTIModelPackageLoader|AOTIModelContainerRunner\w*::AOTIModel"
     r"|^create_func_$"
 )
-_RUNS = re.compile(
+_RUNS = lazy_re(
     r"run_impl|boxed_run|^run_func_$|^aoti_torch_(?:cpu|cuda|xpu|mps|aten|proxy)\w*"
     r"|AOTInductorModelContainerRun"
 )
 
 # SubprocException: An exception occurred in a subprocess:
-_IN_SUBPROCESS = re.compile(r"An exception occurred in a subprocess:")
+_IN_SUBPROCESS = lazy_re(r"An exception occurred in a subprocess:")
 
 # aoti_torch_cpu_mm_out    aoti_torch_proxy_executor_call_function
-_SHIM_CALL = re.compile(r"^aoti_torch_(?:(?:cpu|cuda|xpu|mps)_\w+|proxy_executor_call_function)$")
-_MODEL_RUN = re.compile(r"AOTInductorModel::run_impl|AOTInductorModelContainer::run")
+_SHIM_CALL = lazy_re(r"^aoti_torch_(?:(?:cpu|cuda|xpu|mps)_\w+|proxy_executor_call_function)$")
+_MODEL_RUN = lazy_re(r"AOTInductorModel::run_impl|AOTInductorModelContainer::run")
 
 Stage = Literal["load", "constants", "run"]
 
@@ -228,7 +228,7 @@ def _last_source_line(traceback: PythonException | None) -> str | None:
 
 
 # /tmp/torchinductor_dev/dd/cddf6z...uayk.py       code that inductor wrote, named by its hash
-_GENERATED = re.compile(r"[/\\]c[a-z2-7]{51}\.py$")
+_GENERATED = lazy_re(r"[/\\]c[a-z2-7]{51}\.py$")
 
 
 def _model_line(traceback: PythonException | None) -> str | None:
@@ -240,13 +240,13 @@ def _model_line(traceback: PythonException | None) -> str | None:
 
 
 # frames of a dead process that are neither the user's nor the model's: by function, by file
-_FOREIGN_FUNCTION = re.compile(
+_FOREIGN_FUNCTION = lazy_re(
     r"^(?:\?\?|<unknown|\(unknown\)|__|_?Py|_start$|main$|std::|pybind11::|c10::|at::|caffe2::"
     r"|torch::(?!aot_inductor::AOTInductorModel::)|raise$|abort$|gsignal|pthread_|start_thread"
     r"|clone\d*$|vectorcall|cfunction_|method_vectorcall|slot_tp|type_call|object_vacall|run_mod$"
     r"|run_eval_code|pymain|pyrun|cuda[A-Z]|cu[A-Z]|AOTInductorModel)"
 )
-_FOREIGN_FILE = re.compile(
+_FOREIGN_FILE = lazy_re(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<frozen|^(?:Objects|Python|Modules"
     r"|Parser|\./Include)/|/(?:lib(?:c|m|pthread|dl|rt)[.-]|ld-linux|libstdc\+\+|libpython"
     r"|libtorch|libc10|libcuda)[^/]*$|\./(?:nptl|sysdeps|csu|malloc)/"
@@ -271,13 +271,13 @@ def _crash_frame(situation: Situation) -> str | None:
 
 
 # aoti_torch_cuda_addmm_out
-_SHIM_DEVICE = re.compile(r"^aoti_torch_(cpu|cuda|xpu|mps)_")
-_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|triton|functorch)[/\\]")
+_SHIM_DEVICE = lazy_re(r"^aoti_torch_(cpu|cuda|xpu|mps)_")
+_LIBRARY = lazy_re(r"[/\\](?:site|dist)-packages[/\\](?:torch|triton|functorch)[/\\]")
 # an exception type of torch, and the types that torch's C++ code raises into the caller's line
-_TORCH_TYPE = re.compile(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryError)$")
+_TORCH_TYPE = lazy_re(r"^(?:torch|triton)\.|^(?:AcceleratorError|OutOfMemoryError)$")
 _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError")
 # what Python's own containers and numpy say of an index
-_OTHER_INDEX = re.compile(
+_OTHER_INDEX = lazy_re(
     r"^(?:[\w ]+ (?:assignment )?index|[\w ]+ object index) out of range\b|\baxis \d"
     r"|^pop (?:from|index)|^(?:only integers|arrays used as indices)|^string index"
 )
@@ -320,11 +320,11 @@ def _is_from_torch(event: Event) -> bool | None:
 
 
 # types and words that only pass on that another process failed
-_WRAPPER_TYPE = re.compile(
+_WRAPPER_TYPE = lazy_re(
     r"(?:^|\.)(?:BrokenProcessPool|BrokenExecutor|EngineDeadError|AsyncEngineDeadError|RayActorError"
     r"|ActorDiedError|ActorUnavailableError|WorkerCrashedError|LocalRayletDiedError|NodeDiedError)$"
 )
-_WRAPPER_WORDS = re.compile(
+_WRAPPER_WORDS = lazy_re(
     r"[sS]ee (?:the )?(?:root cause|stack trace) (?:\(above\)|above)|check the stack trace above"
 )
 

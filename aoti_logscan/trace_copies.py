@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from aoti_logscan.scan import Readable
@@ -30,6 +29,8 @@ class TraceCopies:
     """
 
     def __init__(self) -> None:
+        from tempfile import TemporaryDirectory
+
         self._folder = TemporaryDirectory(prefix="aoti-logscan-")
         self._copy: _Copying | None = None
         self.found: list[TraceCopy] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aoti_logscan.cli import cli
+
+# a child whose files may not grow would leave half a module's bytecode behind for all later ones
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"

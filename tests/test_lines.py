@@ -391,7 +391,7 @@ def test_line_stays_escaped_over_a_window_in_which_nothing_was_found() -> None:
     window = _window(raw)
     assert window.line_at(raw.index(b"two")).text == b"two"
     window.drop(raw.index(b"two"))
-    window.grown()
+    window.grow(0, final=True)
     window.drop(4)
     assert window.line_at(window.buffer.index(b"four")).text == b'four"}'
 

@@ -15,38 +15,39 @@ from typing import NamedTuple
 
 from aoti_logscan.artifacts.expression import Expr, Load, Thread, from_cpp, is_pointer, parts
 from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode
+from aoti_logscan.lazy_re import lazy_re
 
 # extern "C"  void  cpp_fused_add_0(const int64_t* in_ptr0,
-_HEAD = re.compile(
+_HEAD = lazy_re(
     r'^extern "C"\s++(?:\w++[ \t]++){0,3}?void\s++(?P<name>\w++)'
     r"\((?P<parameters>[^()]*+)\)\s*+\{?+[ \t]*+$",
     re.MULTILINE,
 )
 # const int64_t* in_ptr0     float* __restrict__ out_ptr0     const int64_t ks0
-_PARAMETER = re.compile(r"(\w+)\s*$")
+_PARAMETER = lazy_re(r"(\w+)\s*$")
 # auto tmp5 = tmp4 ? tmp3 : tmp0;     int64_t tmp2 = ...;
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_re(
     r"(?:const )?(?:auto|[\w:]++(?:<[^=;]*>)?)\s+(?P<target>\w+) = (?P<value>.+);\s*$"
 )
 # tmpbuf[x0_inner] = static_cast<int64_t>(tmp10[x0_inner]);
-_ELEMENT = re.compile(r"(?P<target>\w+)\[[^\]]*\] = (?P<value>.+);$")
+_ELEMENT = lazy_re(r"(?P<target>\w+)\[[^\]]*\] = (?P<value>.+);$")
 # tmp9.store(tmpbuf.data(), static_cast<int64_t>(16));
-_STORED = re.compile(r"(?P<value>\w+)\.store\((?P<target>\w+)\.data\(\)")
+_STORED = lazy_re(r"(?P<value>\w+)\.store\((?P<target>\w+)\.data\(\)")
 # auto tmp5 = [&]      auto tmp10 =
-_LAMBDA = re.compile(r"auto (?P<target>\w+) =(?: \[&\])?$")
-_RETURN = re.compile(r"(?:if \([^;]*\) \{)?return (?P<value>.+?);\}?$")
+_LAMBDA = lazy_re(r"auto (?P<target>\w+) =(?: \[&\])?$")
+_RETURN = lazy_re(r"(?:if \([^;]*\) \{)?return (?P<value>.+?);\}?$")
 # for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(ks0); x0+=static_cast<...>(1L))
 # for (int64_t x0_tail = static_cast<int64_t>(16L);x0_tail < static_cast<int64_t>(ks0); x0_tail++)
-_LOOP = re.compile(
+_LOOP = lazy_re(
     r"for ?\((?:int64_t|long) (?P<variable>\w+) ?= ?(?P<first>[^;]+); ?(?P<condition>[^;]+);"
 )
 # if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(64L)))
-_IF = re.compile(r"if ?\((?:C10_(?:UN)?LIKELY)?(?P<condition>\(?.+\)?)\)$")
+_IF = lazy_re(r"if ?\((?:C10_(?:UN)?LIKELY)?(?P<condition>\(?.+\)?)\)$")
 # AOTI_TORCH_CHECK((0 <= tmp2) & (tmp2 < 10L), "index out of bounds: 0 <= tmp2 < 10L");
-_CHECK = re.compile(
+_CHECK = lazy_re(
     r'(?:AOTI_)?TORCH_CHECK\((?P<condition>.+), "index out of bounds: (?P<text>[^"\n]*)"'
 )
-_ACCESS = re.compile(r"\b(?:in|out|in_out|ws)_ptr\d*+\b")
+_ACCESS = lazy_re(r"\b(?:in|out|in_out|ws)_ptr\d*+\b")
 #: characters of one line that are read, and blocks around it
 _MAX_LINE = 4_000
 _MAX_BLOCKS = 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from aoti_logscan.artifacts.wrapper_body import (
     proxied,
     tensor_of,
 )
+from aoti_logscan.lazy_re import lazy_re
 
 ParametersOf = Callable[[str], Sequence[str] | None]
 
@@ -156,7 +156,7 @@ def _is_written(call: KernelCall, at: int, argument: str, parameter: str | None,
 #: calls of operators by their names, with nothing about what they write
 _DISPATCHED = ("aoti_torch_proxy_executor", "aoti_torch_call_dispatcher", "torch.ops.")
 # aten.index_put_      torch.ops.mylib.fill_.default
-_IN_PLACE = re.compile(r"^(?:torch\.ops\.\w+|aten)\.\w+_(?:\.\w+)?$")
+_IN_PLACE = lazy_re(r"^(?:torch\.ops\.\w+|aten)\.\w+_(?:\.\w+)?$")
 
 
 def _in_place(call: KernelCall) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Literal, NamedTuple, TypeAlias
 
+from aoti_logscan.lazy_re import lazy_re
+
 #: characters of an expression that are read, and how deep one may be nested
 MAX_TEXT = 4_000
 MAX_DEPTH = 60
@@ -59,7 +61,7 @@ class Opaque(NamedTuple):
 Expr: TypeAlias = Const | Ref | Thread | Load | Apply | Opaque
 
 # in_ptr0  out_ptr1  in_out_ptr0  ws_ptr
-_POINTER = re.compile(r"^(?:in|out|in_out|ws)_ptr\d*$")
+_POINTER = lazy_re(r"^(?:in|out|in_out|ws)_ptr\d*$")
 _NOTHING = Opaque(())
 
 
@@ -245,12 +247,12 @@ def _without(address: Expr, pointer: str) -> Expr:
 
 
 # 10L  5LL  3UL
-_SUFFIX = re.compile(r"\b(\d+)(?:[uU]?[lL]{1,2}|[lL]?[uU])\b")
+_SUFFIX = lazy_re(r"\b(\d+)(?:[uU]?[lL]{1,2}|[lL]?[uU])\b")
 # static_cast<int64_t>(   c10::convert<float>(   at::vec::VectorizedN<int64_t,2>::loadu(
-_TEMPLATE = re.compile(r"(?<=[\w])<[\w:, ]{1,80}>(?=\(|::)")
-_STATIC_CAST = re.compile(r"\bstatic_cast(?=\()")
+_TEMPLATE = lazy_re(r"(?<=[\w])<[\w:, ]{1,80}>(?=\(|::)")
+_STATIC_CAST = lazy_re(r"\bstatic_cast(?=\()")
 # tmp4 ? tmp3 : tmp0
-_TERNARY = re.compile(r"(?P<test>[^?]{1,400}) \? (?P<yes>[^?:]{1,800}) : (?P<no>[^?]{1,800})")
+_TERNARY = lazy_re(r"(?P<test>[^?]{1,400}) \? (?P<yes>[^?:]{1,800}) : (?P<no>[^?]{1,800})")
 
 
 def from_cpp(text: str) -> Expr:

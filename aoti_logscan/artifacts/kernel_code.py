@@ -6,7 +6,6 @@ and cpp.py (loads, stores, `indirect_indexing`), common.py (`indirect_assert`).
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_left
 from functools import cached_property
@@ -24,8 +23,9 @@ from aoti_logscan.artifacts.expression import (
     operands,
     parts,
 )
+from aoti_logscan.lazy_re import lazy_re
 
-_WRITTEN = re.compile(r"^(?:out|in_out)_ptr\d*$")
+_WRITTEN = lazy_re(r"^(?:out|in_out)_ptr\d*$")
 #: assignments that a slice has at most
 MAX_SLICE = 200
 _MAX_STEPS = 2_000

@@ -6,7 +6,6 @@ wrappers, the code of kernels) is read when it is asked for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar
@@ -19,6 +18,7 @@ from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
 from aoti_logscan.artifacts.wrapper_body import PROXY_CALL, Body, Input, read_body
 from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on, stem
+from aoti_logscan.lazy_re import lazy_re
 
 _Answer = TypeVar("_Answer")
 
@@ -27,9 +27,9 @@ _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
     | {"_c10d_functional", "c10d_functional", "symm_mem", "higher_order", "rngprims", "fsdp", ""}
 )
-_POSITION = re.compile(r"\d{1,9}$")
+_POSITION = lazy_re(r"\d{1,9}$")
 # cabc....py: `c` and 51 base-32 digits
-_HASHED = re.compile(r"^c[a-z2-7]{51}$")
+_HASHED = lazy_re(r"^c[a-z2-7]{51}$")
 
 
 class Launch(NamedTuple):
@@ -327,7 +327,7 @@ def _only(answers: Iterable[_Answer]) -> _Answer | None:
 
 
 # cabc....: `c` and 51 base-32 digits, in a path
-_STEM_IN_TEXT = re.compile(r"(?<![a-z0-9])c[a-z2-7]{51}(?![a-z0-9])")
+_STEM_IN_TEXT = lazy_re(r"(?<![a-z0-9])c[a-z2-7]{51}(?![a-z0-9])")
 
 
 def stems_in(texts: Iterable[str]) -> frozenset[str]:

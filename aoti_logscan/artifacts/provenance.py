@@ -7,7 +7,6 @@ _inductor/debug.py (`create_kernel_information_json`, `dump_inductor_provenance_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,9 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from aoti_logscan.artifacts.wrapper_body import KernelCall
+from aoti_logscan.lazy_re import lazy_re
 
 # aoti_torch_cuda_mm_out      extern_kernels.mm      torch.ops.aten.sort.stable
-_OPERATOR = re.compile(
+_OPERATOR = lazy_re(
     r"^(?:aoti_torch_(?:cpu|cuda|xpu|mps)_(?P<shim>\w+?)(?:_out)?"
     r"|extern_kernels\.(?P<extern>\w+)|(?:torch\.ops\.)?aten\.(?P<aten>\w+).*)$"
 )
@@ -121,12 +121,12 @@ def read_extern_nodes(data: bytes | str) -> tuple[str, ...]:
 
 
 # # File: /home/dev/lookups.py:150 in scatter, code: filled = torch.ops.aten.index_put(...)
-_FILE = re.compile(
+_FILE = lazy_re(
     r"\s*# File: (?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}) in (?P<function>[^\n,]{1,300})"
     r"(?:, code: (?P<code>.*))?"
 )
 # exp: "f32[s72, 48][48, 1]cuda:0" = l_goods_.exp();  l_goods_ = None
-_NODE = re.compile(r'\s*(?P<node>\w+)(?:: "[^"\n]*")? = ')
+_NODE = lazy_re(r'\s*(?P<node>\w+)(?:: "[^"\n]*")? = ')
 
 
 def read_graph(text: str) -> Provenance:

@@ -7,9 +7,7 @@ Source: torch 2.13, torch/csrc/inductor/aoti_torch/shim_common.cpp,
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from aoti_logscan.events import Values
+from aoti_logscan.lazy_re import lazy_re
 
 #: tensors that are read, bytes of one file, and seconds for all of them
 MAX_TENSORS = 10_000
@@ -26,11 +25,11 @@ MAX_SECONDS = 120
 _WORKER = Path(__file__).parent.parent / "tensor_worker.py"
 
 # cpp_fused_0_buf0_cpu
-_NAMES = re.compile(
+_NAMES = lazy_re(
     r"^(?P<kernel>.+)_(?P<tensor>(?:buf|primals_|tangents_)\d+|arg\d+_\d+)"
     r"(?:_(?P<device>[a-z]+)(?::?\d+)?)?$"
 )
-_DEVICE = re.compile(r"_(?:cpu|cuda|xpu|mps)(?::?\d+)?$")
+_DEVICE = lazy_re(r"_(?:cpu|cuda|xpu|mps)(?::?\d+)?$")
 
 
 def split_names(names: str, kernels: Sequence[str] = ()) -> tuple[str, str] | None:
@@ -107,4 +106,4 @@ def _worker(paths: Sequence[str], problems: list[str]) -> list[_Told]:
         why = f"after {MAX_SECONDS} s" if ended is None else f"with status {ended}"
         left = len(paths) - len(lines)
         problems.append(f"the reader of saved tensors ended {why}: {left} were not read")
-    return [msgspec.convert(json.loads(line), _Told) for line in lines]
+    return [msgspec.json.decode(line, type=_Told) for line in lines]

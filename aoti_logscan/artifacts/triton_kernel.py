@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from aoti_logscan.artifacts.expression import Expr, Load, Thread, parsed, simplified
 from aoti_logscan.artifacts.kernel_code import Assignment, IndexAssertion, KernelCode, Loops
+from aoti_logscan.lazy_re import lazy_re
 
 #: what an index assertion says first
 SAYS = "index out of bounds: "
@@ -47,7 +48,7 @@ def read_triton(source: str, file: str | None) -> KernelCode | None:
 
 
 # def triton_poi_fused_index_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
-_DEF = re.compile(r"^def \w++\((?P<parameters>[^()]*+)\)", re.MULTILINE)
+_DEF = lazy_re(r"^def \w++\((?P<parameters>[^()]*+)\)", re.MULTILINE)
 
 
 def triton_parameters(source: str) -> tuple[str, ...]:

@@ -13,90 +13,88 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
+from aoti_logscan.lazy_re import lazy_re
+
 # // Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]
-_NODES = re.compile(
+_NODES = lazy_re(
     r"(?://|#) .*?Source Nodes: \[(?P<nodes>[^\[\]]*)\], Original ATen: \[(?P<ops>[^\[\]]*)\]"
 )
 # // [Provenance debug handles] cpp_fused_mul_sin_0:1
-_HANDLE = re.compile(r"(?://|#) \[Provenance debug handles\] (?P<handle>\S+)")
+_HANDLE = lazy_re(r"(?://|#) \[Provenance debug handles\] (?P<handle>\S+)")
 # KernelContextGuard _ctx("triton_poi_fused_0", R"(
-_GUARD = re.compile(r'KernelContextGuard _ctx\("[^"]*", R"\((?P<rest>.*)$')
+_GUARD = lazy_re(r'KernelContextGuard _ctx\("[^"]*", R"\((?P<rest>.*)$')
 # int64_t s77 = arg3_1_size[0];      s77 = arg3_1_size[0]
-_SIZE = re.compile(
+_SIZE = lazy_re(
     r"(?:const )?(?:int64_t |auto )?(?P<symbol>\w+) = (?P<tensor>\w+?)"
     r"(?:_size|\.sizes?\(\)|\.shape)\[(?P<dim>\d{1,3})\];?$"
 )
 # int64_t s19 = s18;      s12 = arg0_1      triton_poi_fused_0_xnumel = 64*s12
-_SYMBOL = re.compile(
+_SYMBOL = lazy_re(
     r"(?:int64_t )?(?P<symbol>[suz]\d+|ps\d+|\w+numel) = (?P<value>[\w\s()*+\-/%.,:<>]+?);?$"
 )
 # auto arg0_1 = std::move(inputs[0]);
-_MOVED_INPUT = re.compile(r"auto (?P<name>\w+) = std::move\(inputs\[(?P<position>\d{1,6})\]\);")
+_MOVED_INPUT = lazy_re(r"auto (?P<name>\w+) = std::move\(inputs\[(?P<position>\d{1,6})\]\);")
 # [[maybe_unused]] auto& w = constants_->at(0);
-_CONSTANT = re.compile(
+_CONSTANT = lazy_re(
     r"\[\[maybe_unused\]\] auto& (?P<name>\w+) = constants_->at\((?P<at>\d{1,6})\);"
 )
 # AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(inputs[0], &arg0_1));
-_SIZE_INPUT = re.compile(
+_SIZE_INPUT = lazy_re(
     r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_item_\w+\(inputs\[(?P<position>\d{1,6})\], "
     r"&(?P<name>\w+)\)\);"
 )
 # AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf2_handle));
-_OUTPUT = re.compile(
+_OUTPUT = lazy_re(
     r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_new_uninitialized_tensor\(&(?P<name>\w+)\)\);"
 )
 # AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(buf0, &tmp_buf0_0));
-_HANDLE_OF = re.compile(
+_HANDLE_OF = lazy_re(
     r"(?:AOTI_TORCH_ERROR_CODE_CHECK\()?aoti_torch_new_tensor_handle\((?P<of>\w+), &(?P<name>\w+)\)"
 )
 # std::array<StableIValue, 2> dispatch_vars{torch::stable::detail::from(tmp_var_0), ...};
-_DISPATCHED = re.compile(r"std::array<StableIValue, \d+> dispatch_vars\{(?P<members>.*)\};$")
+_DISPATCHED = lazy_re(r"std::array<StableIValue, \d+> dispatch_vars\{(?P<members>.*)\};$")
 # buf2 = torch::stable::detail::to<AtenTensorHandle>(dispatch_vars[0]);
-_RESULT = re.compile(
-    r"(?P<name>\w+) = torch::stable::detail::to<AtenTensorHandle>\(dispatch_vars\["
-)
+_RESULT = lazy_re(r"(?P<name>\w+) = torch::stable::detail::to<AtenTensorHandle>\(dispatch_vars\[")
 # auto buf1 = std::move(buf0);  // reuse       buf1 = buf0; del buf0  # reuse
 # buf3 = reinterpret_tensor(buf1, (4, 2), (2, 1), 0); del buf1  # reuse
-_ALIAS = re.compile(
+_ALIAS = lazy_re(
     r"(?:auto |RAIIAtenTensorHandle )?(?P<name>\w+)(?: = |\()"
     r"(?:(?:std::move|wrap_with_raii_handle_if_needed|reinterpret_tensor(?:_wrapper)?)\(){0,3}"
     r"(?P<of>\w+)(?:[,);].*)?$"
 )
 # buf0 = empty_strided_cpu((4, 2), (2, 1), torch.float32)
 # AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(2, int_array_0, ..., &buf0_handle));
-_NEW = re.compile(
+_NEW = lazy_re(
     r"(?:(?P<name>buf\d+) = empty_strided|"
     r"AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_empty_strided\w*\(.*&(?P<handle>buf\d+)_handle\)\);)"
 )
 # buf4 = buf3[0]
-_ITEM = re.compile(r"(?P<name>\w+) = (?P<of>\w+)\[\d+\]$")
-_BUFFER = re.compile(
-    r"^(?:buf\d+|arg\d+_\d+|primals_\d+|tangents_\d+|tmp_tensor_handle_\d+|var_\d+)"
-)
+_ITEM = lazy_re(r"(?P<name>\w+) = (?P<of>\w+)\[\d+\]$")
+_BUFFER = lazy_re(r"^(?:buf\d+|arg\d+_\d+|primals_\d+|tangents_\d+|tmp_tensor_handle_\d+|var_\d+)")
 #     arg0_1, arg1_1 = args
-_PYTHON_INPUTS = re.compile(r"(?P<names>\w+(?:, \w+)*),? = args$")
+_PYTHON_INPUTS = lazy_re(r"(?P<names>\w+(?:, \w+)*),? = args$")
 # assert_size_stride(arg3_1, (s88, 64), (64, 1), 'input')    ... {s18, 16L}, {16L, 1L}, "input");
-_SIZE_STRIDE = re.compile(
+_SIZE_STRIDE = lazy_re(
     r"assert_size_stride\((?P<name>\w+), [({](?P<sizes>[^(){}]*)[)}], [({](?P<strides>[^(){}]*)[)}]"
 )
 # inputs_info_[0].name = "arg0_1";
-_INPUT_NAME = re.compile(r'inputs_info_\[(?P<position>\d{1,6})\]\.name = "(?P<name>[^"]*)";')
+_INPUT_NAME = lazy_re(r'inputs_info_\[(?P<position>\d{1,6})\]\.name = "(?P<name>[^"]*)";')
 # constants_info_[0].original_fqn = "layer.weight";
-_CONSTANT_INFO = re.compile(
+_CONSTANT_INFO = lazy_re(
     r'constants_info_\[(?P<at>\d{1,6})\]\.(?P<key>name|original_fqn) = "(?P<value>[^"]*)";'
 )
 # if (16 != arg0_1_size[1]) {     if (arg0_1_size[0] < 2) {     if (16 != arg0_1_stride[0]) {
-_CHECKED = re.compile(
+_CHECKED = lazy_re(
     r"if \((?:(?P<exact>\d{1,19}) != )?(?P<name>\w+)_(?P<what>size|stride)\[(?P<dim>\d{1,3})\]"
     r"(?: (?P<sign>[<>]) (?P<limit>\d{1,19}))?\) \{"
 )
 # int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
-_DTYPE = re.compile(r"int32_t (?P<name>\w+)_expected_dtype = aoti_torch_dtype_(?P<dtype>\w+)\(\);")
+_DTYPE = lazy_re(r"int32_t (?P<name>\w+)_expected_dtype = aoti_torch_dtype_(?P<dtype>\w+)\(\);")
 # << "expected: " << arg0_1_expected_device_type << "1(cuda), "
-_DEVICE = re.compile(r'<< (?P<name>\w+)_expected_device_type << "\d+\((?P<device>\w+)\)')
+_DEVICE = lazy_re(r'<< (?P<name>\w+)_expected_device_type << "\d+\((?P<device>\w+)\)')
 # call_triton_poi_fused_0(   cpp_fused_0(   aoti_torch_cuda_mm_out(   triton_poi_fused_0.run(
 # extern_kernels.mm(   torch.ops.mylib.boom.default(
-_CALL = re.compile(
+_CALL = lazy_re(
     r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:(?:auto )?(?P<target>\w+(?:, \w+)*) = )?"
     r"(?P<called>call_\w++|(?>\w*?(?:triton|cpp)_)\w++|"
     r"aoti_torch_(?:cpu|cuda|xpu|mps)_\w++|aoti_torch_proxy_executor_call_function|"
@@ -104,18 +102,18 @@ _CALL = re.compile(
     r"(?:\.run)?\((?P<rest>.*)$"
 )
 # launchKernel(kernels.triton_poi_fused_0, grid_0, ..., kernel_args_var_0, stream);
-_LAUNCH = re.compile(r"launchKernel\(kernels\.(?P<called>\w+),.*?\b(?P<array>kernel_args_\w*)\b")
+_LAUNCH = lazy_re(r"launchKernel\(kernels\.(?P<called>\w+),.*?\b(?P<array>kernel_args_\w*)\b")
 # void* kernel_args_var_0[] = {&var_0, &var_1};
-_ARRAY = re.compile(r"void\* (?P<array>kernel_args_\w*)\[\] = \{(?P<members>[^}]*)\};")
+_ARRAY = lazy_re(r"void\* (?P<array>kernel_args_\w*)\[\] = \{(?P<members>[^}]*)\};")
 # CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(arg0_1.data_ptr());    auto var_2 = s0;
-_VARIABLE = re.compile(
+_VARIABLE = lazy_re(
     r"(?:CUdeviceptr|int64_t|int32_t|auto|int|float|double) (?P<name>var_\d+) = (?P<value>.+);$"
 )
 #: the call of an operator that the proxy executor runs
 PROXY_CALL = "aoti_torch_proxy_executor_call_function"
-_NAME = re.compile(r"\b[A-Za-z_]\w*+")
+_NAME = lazy_re(r"\b[A-Za-z_]\w*+")
 #: functions of the runtime that launch nothing
-_NO_KERNEL = re.compile(
+_NO_KERNEL = lazy_re(
     r"^(?:aoti_torch_(?:cpu|cuda|xpu)_(?:get_|set_|guard)\w*|triton_helpers|cpp_prefix)"
 )
 #: characters of a line that are read
@@ -515,7 +513,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 # 16L   3LL
-_INTEGER = re.compile(r"^(-?\d+)[lLuU]*$")
+_INTEGER = lazy_re(r"^(-?\d+)[lLuU]*$")
 
 
 def number(text: str) -> str:

@@ -12,28 +12,30 @@ import hashlib
 import re
 from typing import NamedTuple
 
+from aoti_logscan.lazy_re import lazy_re
+
 # triton_poi_fused_index_0 = async_compile.triton('triton_poi_fused_index_0', '''
-_TRITON = re.compile(
+_TRITON = lazy_re(
     r"(?:^(?P<variable>\w+) = )?async_compile\.triton\('(?P<quoted>\w+)', '''(?P<source>.*?)'''",
     re.DOTALL | re.MULTILINE,
 )
 # cpp_fused_index_0 = async_compile.cpp_pybinding(['const int64_t*', 'float*'], r'''
-_CPP = re.compile(
+_CPP = lazy_re(
     r"^(?P<variable>\w+) = async_compile\.cpp_pybinding\(\[[^\]\n]*\], r?'''(?P<source>.*?)'''",
     re.DOTALL | re.MULTILINE,
 )
-_DEF = re.compile(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
+_DEF = lazy_re(r"^def (?P<name>triton_\w+)\(", re.MULTILINE)
 #     inputs_info_[0].name = "arg0_1";
-_INPUT = re.compile(
+_INPUT = lazy_re(
     r'^[ \t]*inputs_info_\[(?P<position>\d+)\]\.name = "(?P<name>[^"\n]*)";', re.MULTILINE
 )
 #     arg0_1, arg1_1 = args
-_PYTHON_INPUTS = re.compile(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
-_CALL = re.compile(
+_PYTHON_INPUTS = lazy_re(r"^[ \t]+(?P<names>\w+(?:, \w+)*),? = args$", re.MULTILINE)
+_CALL = lazy_re(
     r"^(?:AOTI_TORCH_ERROR_CODE_CHECK\((?P<shim>\w+)\("
     r"|(?P<kernel>(?:call_)?(?:triton|cpp)_\w+?|extern_kernels\.\w+|aoti_torch_\w+)(?:\.run)?\()"
 )
-_BASENAME = re.compile(r"[^/\\]+$")
+_BASENAME = lazy_re(r"[^/\\]+$")
 #: symbols of the hash in a generated file's name
 _HASH_LENGTH = 51
 

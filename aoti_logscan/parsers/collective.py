@@ -14,6 +14,7 @@ import re
 from typing import NamedTuple
 
 from aoti_logscan.events import CollectiveError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.scan import Draft, Parsed
@@ -39,7 +40,7 @@ _FORMS = (
     _Form("teardown", b"Some NCCL operations have failed or timed out", "nccl"),
     _Form("teardown", b"we are taking the entire process down", "nccl"),
     _Form("teardown", b"NCCL communicator was aborted", "nccl"),
-    _Form("teardown", b"ProcessGroupNCCL's watchdog got stuck", "nccl"),
+    _Form("teardown", b"s watchdog got stuck", "nccl"),
     _Form("teardown", b"Watchdog will timeout and abort", "nccl"),
     _Form("teardown", b"TCPStore server has shut down too early", None),
     _Form("teardown", b"recvValue failed on SocketImpl", None),
@@ -68,18 +69,18 @@ _FORMS = (
 ANCHORS = tuple(form.anchor for form in _FORMS)
 
 # OpType=ALLREDUCE,
-_OP = re.compile(rb"OpType=(?P<op>\w+)[,)]")
+_OP = lazy_re(rb"OpType=(?P<op>\w+)[,)]")
 # WorkNCCL(SeqNum=78,    ProcessGroupXCCL.cpp:683]    ../third_party/gloo/gloo/transport/tcp/pair.cc
-_BACKEND = re.compile(
+_BACKEND = lazy_re(
     rb"(?:\b|Work|ProcessGroup)(gloo|nccl|mpi|ucc|xccl|rccl|hccl)(?:\b|(?<=CL)\()", re.IGNORECASE
 )
-_TORCH_NETWORK = re.compile(
+_TORCH_NETWORK = lazy_re(
     rb"gloo|nccl|c10d|TCPStore|Dist(?:Network|Backend|Store)|torch\.distributed|rendezvous"
     rb"|monitoredBarrier|oneCCL",
     re.IGNORECASE,
 )
 # [W socket.cpp:697] [c10d] The client socket has failed to connect: it is tried again
-_TRIED_AGAIN = re.compile(rb"\[W\d* ?[^\]\n]{0,80}socket\.cpp|\bretry|\bRetry|trying again")
+_TRIED_AGAIN = lazy_re(rb"\[W\d* ?[^\]\n]{0,80}socket\.cpp|\bretry|\bRetry|trying again")
 _FROM_NETWORK = ("peer", "timeout")
 
 

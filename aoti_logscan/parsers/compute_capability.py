@@ -13,9 +13,8 @@ Source: torch 2.13, torch/cuda/__init__.py, `_check_cubins` and `_warn_unsupport
 
 from __future__ import annotations
 
-import re
-
 from aoti_logscan.events import DeviceInformation
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.scan import Draft, Parsed
 
@@ -27,12 +26,12 @@ ANCHORS = (
 #: the key of the event, as the loader of packages names the same thing
 KEY = "COMPUTE_CAPABILITY"
 
-_HERE = re.compile(
+_HERE = lazy_re(
     rb"with CUDA capability (?P<old>sm_\w+) is not compatible"
     rb"|which is of compute capability \(CC\) (?P<new>\d+\.\d+)"
 )
-_SUPPORTED = re.compile(rb"supports CUDA capabilities (?P<list>(?:sm_\w+ ?)+)")
-_BUILT_FOR = re.compile(rb"- (?P<one>\d+\.\d+) which supports hardware CC")
+_SUPPORTED = lazy_re(rb"supports CUDA capabilities (?P<list>(?:sm_\w+ ?)+)")
+_BUILT_FOR = lazy_re(rb"- (?P<one>\d+\.\d+) which supports hardware CC")
 #: lines of the warning, and bytes before its anchor
 _LINES = 40
 _BEFORE = 64

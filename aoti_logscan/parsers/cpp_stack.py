@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 
 from aoti_logscan.events import CppStack, ErrorText, Frame, ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
@@ -30,22 +31,22 @@ ANCHORS = (
 )
 
 # Exception raised from make_tensor at aten/src/ATen/Functions.cpp:30 (most recent call first):
-_RAISED = re.compile(
+_RAISED = lazy_re(
     rb"Exception raised from (?P<function>.+?) at (?P<file>[^\n]+?):(?P<line>\d+) \(most recent"
 )
 # frame #3: aoti_torch_create_tensor_from_blob_v2 + 0x1f4 (0x70936fa6312c in /opt/.../libtorch.so)
-_FRAME = re.compile(
+_FRAME = lazy_re(
     rb"frame #\d+: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \(0x[0-9a-f]+ in (?P<file>.+)\)"
 )
 # #13 torch::aot_inductor::AOTInductorModel::run_impl(...) from /tmp/x.wrapper.cpp:851
-_CAPTURED = re.compile(rb"^\s*#\d+ (?P<function>.+) from (?P<file>.+):(?P<line>\d+)$")
-_SOURCE_FILE = re.compile(rb"\.(?:c|cc|cpp|cxx|cu|h|hpp|py)$")
+_CAPTURED = lazy_re(rb"^\s*#\d+ (?P<function>.+) from (?P<file>.+):(?P<line>\d+)$")
+_SOURCE_FILE = lazy_re(rb"\.(?:c|cc|cpp|cxx|cu|h|hpp|py)$")
 # terminate called after throwing an instance of 'c10::DistBackendError'
-_TERMINATE = re.compile(
+_TERMINATE = lazy_re(
     rb"terminate called (?:after throwing an instance of '(?P<type>[^'\n]+)'"
     rb"|without an active exception|recursively)"
 )
-_WHAT = re.compile(rb"what\(\):  (?P<message>.*)", re.DOTALL)
+_WHAT = lazy_re(rb"what\(\):  (?P<message>.*)", re.DOTALL)
 _CAPTURED_HEAD = b"C++ CapturedTraceback:"
 _LINES = 160
 _FRAMES = 64

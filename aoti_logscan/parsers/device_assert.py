@@ -18,15 +18,18 @@ CUDADeviceAssertionHost.cpp, whose report of a tracked assertion has a line for 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from aoti_logscan.events import DeviceAssert
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import Prefix, may_be_same_writer, read_prefix
-from aoti_logscan.scan import Draft, Malformed, Parsed
+from aoti_logscan.scan import MAX_REPEATS, Draft, Malformed, Parsed, Repeats
 
 NAME = "device_assert"
 _REPORT = b"GPU assertion failure message = "
@@ -40,8 +43,8 @@ ANCHORS = (
 
 # [3,0,0], thread: [64,0,0] Assertion `c` failed.
 # [3,0,0], thread: [64,0,0]: Assertion failed: `c`: m
-_THREAD = re.compile(
-    rb"\[(-?\d+),(-?\d+),(-?\d+)\], (?:thread|local id): \[-?\d+,-?\d+,-?\d+\]"
+_THREAD = lazy_re(
+    rb"\[(-?\d+,-?\d+,-?\d+)\], (?:thread|local id): \[-?\d+,-?\d+,-?\d+\]"
     rb"(?::?\s+Assertion (?:failed: )?`|\s*$)"
 )
 # /pytorch/aten/src/ATen/native/cuda/IndexKernel.cu:94:      C:\w\IndexKernel.cu:94:
@@ -50,40 +53,42 @@ _PLACE = (
     rb"|(?<![^\s:\[\]\"'`|])[^\s:\[\]\"'`|]++):(?P<line>\d+): +"
 )
 # ...IndexKernel.cu:94: operator(): block:
-_FILE = re.compile(_PLACE + rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$")
+_FILE = lazy_re(_PLACE + rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$")
 # ...IndexKernel.hip:93: operator()
-_HIP_FILE = re.compile(_PLACE + rb"(?P<function>(?:(?!:\d+: ).)*)$")
+_HIP_FILE = lazy_re(_PLACE + rb"(?P<function>(?:(?!:\d+: ).)*)$")
 # : Device-side assertion `index < sizes[i] && "index out of bounds"' failed.
-_HIP = re.compile(rb": Device-side assertion `(?P<condition>.*?)' failed\b")
+_HIP = lazy_re(rb": Device-side assertion `(?P<condition>.*?)' failed\b")
 # what PYTORCH_USE_CUDA_DSA=1 reports:
 #   GPU assertion failure message = i != i
 #   File containing assertion = /pytorch/c10/cuda/test/impl/CUDAAssertionsTest_1_var_test.cu:26
 _FILE_KEY, _FUNCTION_KEY = b"File containing assertion", b"Device function containing assertion"
 _BLOCK_KEY = b"Block ID that failed assertion"
 _REPORT_KEYS = (_FILE_KEY, _FUNCTION_KEY, b"Thread ID that failed assertion", _BLOCK_KEY)
-_REPORT_FIELD = re.compile(rb"^\s*(?P<key>" + b"|".join(_REPORT_KEYS) + rb") = (?P<value>.*)$")
-_REPORT_PLACE = re.compile(rb"(?P<file>.+):(?P<line>\d+)\s*$")
-_REPORT_BLOCK = re.compile(rb"\[(-?\d+),(-?\d+),(-?\d+)\]")
+_REPORT_FIELD = lazy_re(rb"^\s*(?P<key>" + b"|".join(_REPORT_KEYS) + rb") = (?P<value>.*)$")
+_REPORT_PLACE = lazy_re(rb"(?P<file>.+):(?P<line>\d+)\s*$")
+_REPORT_BLOCK = lazy_re(rb"\[(-?\d+,-?\d+,-?\d+)\]")
 # text that ran into a path:  ...answer/pytorch/aten/src/...
-_GLUED = re.compile(rb"^[\x80-\xff][^/]*?(?=(?:\.\.)?/)")
+_GLUED = lazy_re(rb"^[\x80-\xff][^/]*?(?=(?:\.\.)?/)")
 # device assertion failed: 'index out of bounds: 0 <= tmp4 < 5', in unknown at /tmp/.../c.py:33
-_AMD = re.compile(
+_AMD = lazy_re(
     rb"device assertion failed: '(?P<condition>.*?)', in (?P<function>[^\n]*?) at"
     rb" (?P<file>[^\n]+?):(?P<line>\d+)"
 )
 # the file may be lost where writers overlap:  h unknown: block:
-_NO_FILE = re.compile(rb"(?:block|global id):\s*$")
+_NO_FILE = lazy_re(rb"(?:block|global id):\s*$")
+# ], thread: [64,0,0
+_THREADS = lazy_re(rb"(\], (?:thread|local id): \[)-?\d+,-?\d+,-?\d+(?=\])")
 # wrapped before the assertion:  Assertion `c` failed.
-_WRAPPED = re.compile(rb"^\s*Assertion (?:failed: )?`")
+_WRAPPED = lazy_re(rb"^\s*Assertion (?:failed: )?`")
 # .../5e01b7aa9d/rank_3_0/inductor_cache/pg/cpgn.py
-_RANK_IN_PATH = re.compile(rb"[/\\]rank_?(\d{1,5})(?:_\d+)?[/\\]")
+_RANK_IN_PATH = lazy_re(rb"[/\\]rank_?(\d{1,5})(?:_\d+)?[/\\]")
 #: bytes before the block and after it that belong to a record
 _HEAD = 4096
 _CONDITION = 4096
 #: lines above a wrapped assertion in which its head is looked for
 _LINES_ABOVE = 4
-_INDEX = re.compile(r"index out of bounds:\s*(?P<rest>.*)", re.DOTALL)
-_LOWER = re.compile(r"(?P<lower>-?\w+) <= (?P<rest>.*)", re.DOTALL)
+_INDEX = lazy_re(r"index out of bounds:\s*(?P<rest>.*)", re.DOTALL)
+_LOWER = lazy_re(r"(?P<lower>-?\w+) <= (?P<rest>.*)", re.DOTALL)
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -101,7 +106,7 @@ class _Told(NamedTuple):
     file: bytes
     line: int | None
     function: bytes | None
-    block: tuple[bytes, ...] | None = None
+    block: bytes | None = None
 
 
 def parse(hit: Hit) -> Parsed:
@@ -134,8 +139,50 @@ def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
     asserted = _asserted(hit, before_file, rest, thread)
     if asserted is None or (not asserted[1] and _repeats(hit, where)):
         return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
-    draft = _draft(hit, _told(where, head)._replace(block=thread.groups()), *asserted)
+    draft = _draft(hit, _told(where, head)._replace(block=thread[1]), *asserted)
+    if run := _run(hit, text, thread):
+        repeats, end = run
+        hides = (hit.line.next, end)
+        return (draft._replace(repeats=repeats, taken=end, hides=hides),)
     return (draft if start == hit.line.start else draft._replace(start=start, text=head + text),)
+
+
+def _run(hit: Hit, text: bytes, thread: re.Match[bytes]) -> tuple[Repeats, int] | None:
+    """The lines right below that differ in nothing but block and thread, and where they end."""
+    window, line = hit.window, hit.line
+    buffer, begin = window.buffer, line.next
+    if line.escaped or len(text) != line.end - line.start or not text.endswith(b"failed."):
+        return None
+    before, after = text[: thread.start(1)], text[thread.end(1) :]
+    if not buffer.startswith(before, begin) or (threads := _THREADS.match(after)) is None:
+        return None
+    same = _same_lines(before, threads[1], after[threads.end() :])
+    run = same.run(buffer, begin, window.size)
+    if run is None or run.end() == begin:
+        return None
+    whole = bytes(run[0])
+    members = same.block.findall(whole)
+    last = whole.rfind(b"\n", 0, -1) + 1
+    starts = [begin]
+    while len(starts) < MAX_REPEATS and (at := whole.find(b"\n", starts[-1] - begin) + 1) <= last:
+        starts.append(begin + at)
+    repeats = Repeats(len(members), tuple(starts), begin + last, whole[last:-1], set(members))
+    return repeats, run.end()
+
+
+class _Same(NamedTuple):
+    """Regexes for lines that are one but for block and thread: many of them, and one's block."""
+
+    run: Callable[[bytearray, int, int], re.Match[bytes] | None]
+    block: re.Pattern[bytes]
+
+
+@lru_cache(64)
+def _same_lines(before: bytes, between: bytes, after: bytes) -> _Same:
+    head, rest = re.escape(before), re.escape(between) + rb"-?\d+,-?\d+,-?\d+" + re.escape(after)
+    block = head + rb"(-?\d+,-?\d+,-?\d+)" + rest + rb"\n"
+    many = re.compile(rb"(?:" + block.replace(rb"(-?", rb"(?:-?") + rb")*+")
+    return _Same(many.match, re.compile(block))
 
 
 def _told(where: re.Match[bytes] | None, head: bytes) -> _Told:
@@ -164,7 +211,7 @@ def _reported(hit: Hit, condition: str) -> Parsed:
         where["file"],
         integer(where["line"]),
         told.get(_FUNCTION_KEY),
-        block.groups() if block else None,
+        block[1] if block else None,
     )
     return (_draft(hit, place, condition),)
 

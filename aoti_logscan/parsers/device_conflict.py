@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from aoti_logscan.events import DeviceConflict
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
@@ -44,7 +45,7 @@ _FORMS = (
     _Form(
         "out-tensor",
         b"tensor to have device ",
-        re.compile(
+        lazy_re(
             rb"(?:Expected \w+ )?tensor to have device (?P<wanted>"
             + _DEVICE
             + rb"), but got (?P<found>"
@@ -56,7 +57,7 @@ _FORMS = (
     _Form(
         "data",
         b" does not match device of data ",
-        re.compile(
+        lazy_re(
             rb"Specified device (?P<wanted>" + _DEVICE + rb") does not match device of data"
             rb" (?P<found>" + _DEVICE + rb")"
         ),
@@ -65,15 +66,13 @@ _FORMS = (
     _Form(
         "host-pointer",
         b"pointer resides on host memory",
-        re.compile(
-            rb"pointer resides on (?P<host>host memory)[^.\n]*?any (?P<accel>CUDA|HIP|ROCm)"
-        ),
+        lazy_re(rb"pointer resides on (?P<host>host memory)[^.\n]*?any (?P<accel>CUDA|HIP|ROCm)"),
     ),
     # Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
     _Form(
         "same-device",
         b"tensors to be on the same device",
-        re.compile(
+        lazy_re(
             rb"tensors to be on the same device, but found at least two devices, (?P<first>"
             + _DEVICE
             + rb") and (?P<second>"
@@ -86,7 +85,7 @@ _FORMS = (
     _Form(
         "same-device",
         b"different from other tensors on ",
-        re.compile(
+        lazy_re(
             rb"got (?P<subject>\w+) is on (?P<found>" + _DEVICE + rb"), different from other"
             rb" tensors on (?P<wanted>" + _DEVICE + rb")"
         ),
@@ -95,7 +94,7 @@ _FORMS = (
     _Form(
         "same-device",
         b" is not on the expected device ",
-        re.compile(
+        lazy_re(
             rb"Tensor on device (?P<first>" + _DEVICE + rb") is not on the expected device"
             rb" (?P<second>" + _DEVICE + rb")!"
         ),
@@ -104,7 +103,7 @@ _FORMS = (
     _Form(
         "mixed-constants",
         b"Mixed-device constants are only supported",
-        re.compile(
+        lazy_re(
             rb"Mixed-device constants are only supported[^\n]{0,200}?"
             rb"(?:Constant '(?P<subject>[^'\n]+)' was compiled for a (?P<non_cpu>non-CPU) device|$)"
         ),
@@ -113,7 +112,7 @@ _FORMS = (
     _Form(
         "constant",
         b" is on device type ",
-        re.compile(
+        lazy_re(
             rb"(?:constant '(?P<subject>[^'\n]+)' )?is on device type (?P<found_number>\d+) but"
             rb" expected device type (?P<wanted_number>\d+)"
         ),
@@ -122,42 +121,42 @@ _FORMS = (
     _Form(
         "runner",
         b"Incorrect device passed to aoti_runner_",
-        re.compile(rb"Incorrect device passed to aoti_runner_(?P<compiled>[a-z]+)"),
+        lazy_re(rb"Incorrect device passed to aoti_runner_(?P<compiled>[a-z]+)"),
     ),
     # Unsupported device key found: cuda     (older: Unsupported device found: cuda)
     _Form(
         "no-runner",
         b"Unsupported device ",
-        re.compile(rb"Unsupported device (?:key )?found: (?P<compiled>cuda|hip|xpu|mps|cpu|mtia)"),
+        lazy_re(rb"Unsupported device (?:key )?found: (?P<compiled>cuda|hip|xpu|mps|cpu|mtia)"),
     ),
     # Cannot load AOTInductor package for device 'cuda' because CUDA is not available
     _Form(
         "no-runner",
         b"Cannot load AOTInductor package for device ",
-        re.compile(rb"Cannot load AOTInductor package for device '(?P<compiled>\w+)' because"),
+        lazy_re(rb"Cannot load AOTInductor package for device '(?P<compiled>\w+)' because"),
     ),
     # module 'torch._C._aoti' has no attribute 'AOTIModelContainerRunnerCuda'
     _Form(
         "no-runner-class",
-        b"attribute 'AOTIModelContainerRunner",
-        re.compile(rb"attribute 'AOTIModelContainerRunner(?P<asked>Cuda|Xpu|Mps)'"),
+        b"AOTIModelContainerRunner",
+        lazy_re(rb"attribute 'AOTIModelContainerRunner(?P<asked>Cuda|Xpu|Mps)'"),
     ),
     # Torch not compiled with CUDA enabled
     _Form(
         "no-backend",
         b"Torch not compiled with ",
-        re.compile(rb"(?<!\")Torch not compiled with (?P<accel>CUDA|XPU|MPS) enabled"),
+        lazy_re(rb"(?<!\")Torch not compiled with (?P<accel>CUDA|XPU|MPS) enabled"),
     ),
     _Form(
         "no-backend",
         b"Found no NVIDIA driver on your system",
-        re.compile(rb"Found no (?P<accel>NVIDIA) driver on your system"),
+        lazy_re(rb"Found no (?P<accel>NVIDIA) driver on your system"),
     ),
     # Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)
     _Form(
         "triton-pointer",
         b" cannot be accessed from Triton",
-        re.compile(
+        lazy_re(
             rb"(?P<subject>Pointer argument \(at \d+\)) cannot be accessed from Triton"
             rb"(?: \((?P<found>cpu) tensor)?"
         ),
@@ -166,7 +165,7 @@ _FORMS = (
     _Form(
         "argument",
         b"Tensor for ",
-        re.compile(
+        lazy_re(
             rb"Tensor for (?:argument )?(?:#\d+ )?'?(?P<subject>\w+)'? is on (?P<found>"
             + _SPOKEN
             + rb"),? but expected (?:(?:it|them) to be )?on (?P<wanted>"
@@ -178,7 +177,7 @@ _FORMS = (
     _Form(
         "tensor-type",
         b"Input type (",
-        re.compile(
+        lazy_re(
             rb"Input type \((?P<found_type>[\w.]+)\) and (?P<subject>weight|bias) type"
             rb" \((?P<wanted_type>[\w.]+)\) should be the same"
         ),
@@ -187,7 +186,7 @@ _FORMS = (
     _Form(
         "indices",
         b"should be either on cpu or on the same device as the indexed tensor",
-        re.compile(
+        lazy_re(
             rb"(?P<subject>indices) should be either on \S+ or on the same device as the indexed"
             rb" tensor \((?P<wanted>" + _DEVICE + rb")\)"
         ),
@@ -196,7 +195,7 @@ _FORMS = (
     _Form(
         "metadata",
         b"Tensor device mismatch! Expected: ",
-        re.compile(
+        lazy_re(
             rb"Tensor device mismatch! Expected: (?P<wanted>"
             + _DEVICE
             + rb"), Got: (?P<found>"

@@ -11,9 +11,8 @@ give one `FlagSeen` each; torch's own advice ("For debugging consider passing ..
 
 from __future__ import annotations
 
-import re
-
 from aoti_logscan.events import FlagSeen
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
@@ -39,26 +38,26 @@ NAMES = (
 )
 ANCHORS = tuple(name.encode() for name in NAMES)
 
-_VALUE = re.compile(rb"(?P<name>[A-Z_]+)=(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`,;)]*)")
+_VALUE = lazy_re(rb"(?P<name>[A-Z_]+)=(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`,;)]*)")
 # CUDA_LAUNCH_BLOCKING:  1      'TORCH_LOGS': '+inductor'     (a value, and no words after it)
-_PAIR = re.compile(
+_PAIR = lazy_re(
     rb"(?P<name>[A-Z_]+)[\"']?\s*:\s*[\"']?(?P<value>\d{1,3}|[Tt]rue|[Ff]alse|fast|dladdr|addr2line"
     rb"|\+[\w,+.]{1,200}|/[\w./-]{1,200}|output_code|all)(?=[\"',}\]]|\s*$)"
 )
 # setenv NAME 1      ENV NAME 1
-_SEPARATED = re.compile(rb"(?P<name>[A-Z_]+)\s+(?P<value>[^\s\"']\S*)\s*$")
-_SEPARATED_BEFORE = re.compile(rb"\b(?:setenv|ENV)\s+$")
+_SEPARATED = lazy_re(rb"(?P<name>[A-Z_]+)\s+(?P<value>[^\s\"']\S*)\s*$")
+_SEPARATED_BEFORE = lazy_re(rb"\b(?:setenv|ENV)\s+$")
 # - name: CUDA_LAUNCH_BLOCKING        and below it        value: "1"
-_NAMED_BEFORE = re.compile(rb"\bname:\s*[\"']?$")
-_VALUE_BELOW = re.compile(rb"\s*value:\s*[\"']?(?P<value>[^\s\"']{1,200})[\"']?\s*$")
+_NAMED_BEFORE = lazy_re(rb"\bname:\s*[\"']?$")
+_VALUE_BELOW = lazy_re(rb"(?:^|\s)value:\s*[\"']?(?P<value>[^\s\"']{1,200})[\"']?\s*$")
 # "For debugging consider passing ", "Set ", "rerun with ": advice, not a setting
-_ADVICE = re.compile(
+_ADVICE = lazy_re(
     rb"(?:passing|setting|with|[Tt]ry|[Uu]se|using|adding|[Aa]dd|via|by|or|and|consider|[Ss]et"
     rb"|[Ee]nable|[Pp]ass|e\.g\.|rerun:?|see|run)\s+[`'\"(]?$|[`(]$"
 )
 # C:\> set NAME=1     set NAME=1 at the start of a line is a command
-_SET_COMMAND = re.compile(rb"(?:^|[>$#] ?)\s*set\s+$")
-_WORD_BEFORE = re.compile(rb"[\w.]$")
+_SET_COMMAND = lazy_re(rb"(?:^|[>$#] ?)\s*set\s+$")
+_WORD_BEFORE = lazy_re(rb"[\w.]$")
 
 
 def parse(hit: Hit) -> Parsed:
@@ -99,6 +98,6 @@ def _set_to(hit: Hit, before: bytes) -> bytes | None:
             return match["value"]
     if _NAMED_BEFORE.search(before):
         for line in hit.following(1):
-            below = _VALUE_BELOW.match(line.text)
+            below = _VALUE_BELOW.search(line.text)
             return below["value"] if below else None
     return None

@@ -19,6 +19,7 @@ import re
 from typing import Any, NamedTuple
 
 from aoti_logscan.events import GpuError, Reporter, Runtime
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import may_be_same_writer, read_prefix
@@ -58,7 +59,7 @@ ANCHORS = (
 )
 
 # texts of cudaGetErrorString, cuGetErrorString and hipGetErrorString that are looked for by name
-_KNOWN = re.compile(
+_KNOWN = lazy_re(
     rb"an illegal memory access was encountered|device-side assert triggered|misaligned address"
     rb"|unspecified launch failure|an illegal instruction was encountered"
     rb"|invalid (?:configuration argument|argument|device ordinal|device function|resource handle)"
@@ -73,30 +74,30 @@ _KNOWN = re.compile(
 )
 # CUDA error: m    HIP runtime error: m    CUDA error (csrc/x.cu:180): m    CUDA driver error: 700
 # CUDA error at csrc/x.cu:180: m
-_TORCH = re.compile(
+_TORCH = lazy_re(
     rb"\b(?P<runtime>CUDA|HIP|XPU|L0) ?(?P<kind>(?:runtime |driver )?[eE]rror|warning)"
     rb"(?: \((?P<file>[^()]{0,500}:\d+)\)| (?:at|in) [^\s:]{1,500}:\d+)?: (?P<message>.+)"
 )
 # cuda runtime error (6) : m at /pytorch/aten/src/THC/generic/THCTensorCopy.cpp:21     (before 1.6)
 # THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCTensorCopy.cpp line=21 error=6 : m
-_OLD = re.compile(
+_OLD = lazy_re(
     rb"(?:cuda runtime error \(\d+\)|THCudaCheck FAIL file=[^\n]{1,600}? line=\d+ error=\d+) ?:"
     rb" (?P<message>.+)"
 )
 # NCCL WARN Cuda failure 'out of memory'     Cuda failure 700 'an illegal memory access was ...'
-_NCCL = re.compile(rb"(?P<runtime>Cuda|HIP) failure (?:\d+ )?'(?P<message>[^'\n]{1,200})'")
+_NCCL = lazy_re(rb"(?P<runtime>Cuda|HIP) failure (?:\d+ )?'(?P<message>[^'\n]{1,200})'")
 # Triton Error [CUDA]: m      Triton Error [HIP]:  Code: 700, Messsage: m
-_TRITON = re.compile(
+_TRITON = lazy_re(
     rb"Triton Error \[(?P<runtime>CUDA|HIP|ZE)\]: +(?:Code: -?\d+, Mess+age: )?(?P<message>.+)"
 )
 # Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f0000. Reason: Page not ...
-_ROCR = re.compile(
+_ROCR = lazy_re(
     rb"(?P<message>Memory access fault by GPU[^.]{0,200}?)"
     rb"(?: on address (?P<address>0x[0-9a-fA-F]+))?\."
 )
 # Segmentation fault from GPU at 0x.., ctx_id: 1 (CCS) type: 0 (NotPresent), ..., access: 0 (Read)
 # FATAL: Unexpected page fault from GPU at 0x...   (2024)
-_NEO = re.compile(
+_NEO = lazy_re(
     rb"(?P<message>(?:Segmentation|Unexpected page) fault from GPU) at"
     rb" (?P<address>0x[0-9a-fA-F]+)(?=,)"
     rb"(?:.*?access: \d+ \((?P<access>Read|Write))?"
@@ -104,47 +105,47 @@ _NEO = re.compile(
 # NVRM: Xid (PCI:0000:0b:00): 31, pid=4242, name=python, Ch 00000008, intr 10000000. MMU Fault:
 #   ENGINE GRAPHICS GPC0 GPCCLIENT_T1_0 faulted @ 0x7f6a_00000000. Fault is of type FAULT_PDE
 #   ACCESS_TYPE_VIRT_READ
-_XID = re.compile(
+_XID = lazy_re(
     rb"(?P<message>MMU Fault): ENGINE.*? faulted @ (?P<address>0x[0-9a-fA-F_]+)(?=\.)"
     rb"(?:.*?ACCESS_TYPE_(?:VIRT_|PHYS_)?(?P<access>READ|WRITE))?"
 )
 # NVRM: Xid (PCI:0000:65:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 2, TPC
 #   1, SM 0): Misaligned Address
-_WARP = re.compile(rb"SM Warp Exception on \([^()]{0,80}\): (?P<message>[A-Z][A-Za-z ]{2,60})")
+_WARP = lazy_re(rb"SM Warp Exception on \([^()]{0,80}\): (?P<message>[A-Z][A-Za-z ]{2,60})")
 # "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"
-_NO_BINARY = re.compile(rb"\"?(?P<message>hipErrorNoBinaryForGpu: [^\"\n]{1,200})")
+_NO_BINARY = lazy_re(rb"\"?(?P<message>hipErrorNoBinaryForGpu: [^\"\n]{1,200})")
 # FATAL: kernel `fmha_cutlassF_f16_aligned_64x64_rf_sm80` is for sm80-sm100, but was built for sm75
-_BUILT_FOR = re.compile(
+_BUILT_FOR = lazy_re(
     rb"FATAL: (?P<message>kernel `[^`]{1,400}` is for [\w-]+, but was built for sm\w+)"
 )
 # level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)
-_UR = re.compile(rb"(?P<message>UR_RESULT_ERROR_[A-Z_]+)")
+_UR = lazy_re(rb"(?P<message>UR_RESULT_ERROR_[A-Z_]+)")
 # :0:rocdevice.cpp:2658: ... error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent ...
-_HSA = re.compile(rb"(?P<message>HSA_STATUS_ERROR_[A-Z_]+)")
+_HSA = lazy_re(rb"(?P<message>HSA_STATUS_ERROR_[A-Z_]+)")
 # cuBLAS and cuDNN report what an earlier kernel did to the context
-_LIBRARY = re.compile(rb"(?P<message>CU(?:BLAS|DNN)_STATUS_[A-Z_]+)")
+_LIBRARY = lazy_re(rb"(?P<message>CU(?:BLAS|DNN)_STATUS_[A-Z_]+)")
 # CUDA Exception: Warp Illegal Address      (cuda-gdb; the kernel stands a few lines below)
-_CUDA_GDB = re.compile(rb"CUDA Exception: (?P<message>[A-Z][\w -]+)")
+_CUDA_GDB = lazy_re(rb"CUDA Exception: (?P<message>[A-Z][\w -]+)")
 # 0x00007ff9ac5f8fa0 in triton_poi_fused_index_3<<<(1,12288,16),(256,1,1)>>> ()
-_FOCUS = re.compile(rb" in (?:void )?(?P<kernel>[A-Za-z_][^\n]*?)(?:<<<|\()")
+_FOCUS = lazy_re(rb" in (?:void )?(?P<kernel>[A-Za-z_][^\n]*?)(?:<<<|\()")
 _FOCUS_LINES = 8
-_DRIVER_NAME = re.compile(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
+_DRIVER_NAME = lazy_re(rb"CUDA_ERROR_ILLEGAL_ADDRESS")
 # an error's name where its text should be:  HIP error: hipErrorIllegalAddress
-_NAMED = re.compile(rb"^(?:cuda|hip)Error(?P<name>IllegalAddress|MisalignedAddress|Assert)\b")
+_NAMED = lazy_re(rb"^(?:cuda|hip)Error(?P<name>IllegalAddress|MisalignedAddress|Assert)\b")
 _NAMES = {
     b"IllegalAddress": "an illegal memory access was encountered",
     b"MisalignedAddress": "misaligned address",
     b"Assert": "device-side assert triggered",
 }
-_BARE = re.compile(rb"(?P<message>an illegal memory access was encountered)")
+_BARE = lazy_re(rb"(?P<message>an illegal memory access was encountered)")
 
 _ASYNC = b"might be asynchronously reported"
-_HELP = re.compile(
+_HELP = lazy_re(
     rb"^Search for `|might be asynchronously reported|For debugging consider passing"
     rb"|Compile with `TORCH_USE_|Device-side assertion|run with CUDA_LOG_FILE"
     rb"|GPU device may be out of range"
 )
-_HELP_ENDS = re.compile(rb"Compile with `TORCH_USE_|Device-side assertion|run with CUDA_LOG_FILE")
+_HELP_ENDS = lazy_re(rb"Compile with `TORCH_USE_|Device-side assertion|run with CUDA_LOG_FILE")
 # torch leaves the asynchronous line out for other errors even when launches are not blocking
 _STICKY = (
     "an illegal memory access was encountered",

@@ -11,9 +11,8 @@ torch/headeronly/util/Exception.h, `STD_TORCH_CHECK`.
 
 from __future__ import annotations
 
-import re
-
 from aoti_logscan.events import IndexCheck
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.device_assert import read_bounds
 from aoti_logscan.parsers.numbers import integer
@@ -24,10 +23,10 @@ NAME = "index_check"
 ANCHORS = (b"index out of bounds: ",)
 
 # kernel, /tmp/.../cqjl.main.cpp:26,
-_PLACE = re.compile(rb"(?P<function>\w+), (?P<file>[^\s,][^,\n]*?):(?P<line>\d+), $")
+_PLACE = lazy_re(rb"(?P<function>\w+), (?P<file>[^\s,][^,\n]*?):(?P<line>\d+), $")
 # what stands right before the check's own text:  Error:    what():    or nothing
-_SAID = re.compile(rb"(?:^|: |\s{2}|\n)$")
-_TEMPORARY = re.compile(r"\btmp\d+\b")
+_SAID = lazy_re(rb"(?:^|: |\s{2}|\n)$")
+_TEMPORARY = lazy_re(r"\btmp\d+\b")
 # a source line, an assertion of a GPU, a quoted text
 _OTHER = (b"`", b'"', b"'")
 _AFTER = 600

@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 from aoti_logscan.events import InputCheck
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
@@ -37,47 +38,47 @@ ANCHORS = (
 
 # input_handles[2]: unmatched dtype, expected: 5(at::kHalf), but got: 15
 # input_handles[0]: dim value is too large at 0, expected to be <= 64, but got: 100
-_HANDLE = re.compile(
+_HANDLE = lazy_re(
     rb"input_handles\[(?P<input>\d+)\]: (?P<what>unmatched (?:dtype|device type|dim value|stride"
     rb" value)|dim value is too (?:small|large))(?: at (?P<dim>\d+))?, expected(?: it)?"
     rb"(?: to be (?:>=|<=)|:) (?:(?P<expected>-?\d+)(?=[(,])(?:\((?P<name>[\w:]+)\))?)?"
     rb"(?:, but got: (?P<actual>-?\d+))?"
 )
 # expected inputs vector size to be 2, but got 1
-_COUNT = re.compile(
+_COUNT = lazy_re(
     rb"expected input(?:s| handles) vector size to be (?P<expected>\d+), but got (?P<actual>\d+)"
 )
 # expected ndim 2 but got 3
-_RANK = re.compile(rb"expected ndim (?P<expected>\d+) but got (?P<actual>\d+)")
+_RANK = lazy_re(rb"expected ndim (?P<expected>\d+) but got (?P<actual>\d+)")
 # expected size 4==5, stride 1==1 at dim=0; expected size 8==8, stride 1==5 at dim=1
-_SIZE_STRIDE = re.compile(
+_SIZE_STRIDE = lazy_re(
     rb"expected size (?P<size>-?\d+)==(?P<want>-?\d+), stride (?P<stride>-?\d+)==(?P<wanted>-?\d+)"
     rb" at dim=(?P<dim>\d+)"
 )
 # wrong number of dimensions2 for op: input     (the rank that was got is glued on; older: nothing)
-_GLUED_RANK = re.compile(
+_GLUED_RANK = lazy_re(
     rb"wrong number of dimensions(?P<actual>\d+)?(?: for op: (?P<op>[^\s\"'\\]+))?(?=[\s\"'\\]*$)"
 )
 # Expect the tensor to be 16 bytes aligned. Fail due to storage_offset=1 itemsize=4
-_ALIGNMENT = re.compile(rb"Expect the tensor to be (?P<expected>\d+) bytes aligned\. Fail due to ")
+_ALIGNMENT = lazy_re(rb"Expect the tensor to be (?P<expected>\d+) bytes aligned\. Fail due to ")
 # Error in op: input
-_OP = re.compile(rb"Error in op: (?P<op>[^\s\"'\\]+)")
+_OP = lazy_re(rb"Error in op: (?P<op>[^\s\"'\\]+)")
 # Expected input at *args[0].shape[1] to be equal to 16, but got 17
 # Expected input at *args[0].shape[0] to be >= 4, but got 3
-_EXPORT = re.compile(
+_EXPORT = lazy_re(
     rb"Expected input at (?P<path>[^,\n]{1,200}?)(?:\.shape\[(?P<dim>\d+)\])? to be"
     rb" (?P<relation>equal to|>=|<=) (?P<expected>[^,\s]+), but got (?P<actual>-?[\w.]+)"
 )
 # *args[0]   *args.[2].mask
-_ARGUMENT = re.compile(rb"^\*args\.?\[(?P<input>\d+)\](?P<rest>.*)$")
+_ARGUMENT = lazy_re(rb"^\*args\.?\[(?P<input>\d+)\](?P<rest>.*)$")
 # Guard failed: x.size()[0] == 3
-_GUARD = re.compile(
+_GUARD = lazy_re(
     rb"Guard failed: (?P<name>[A-Za-z_][\w.\[\]'\"]*)\.size\(\)\[(?P<dim>\d+)\]"
     rb" (?P<relation>==|>=|<=) (?P<expected>\d+(?!\d*[.\w])|[^,\n\"']{1,200})"
 )
 # Trying to flatten user inputs with exported input tree spec: <spec> but actually got inputs with
 # tree spec of: <spec>; a leaf is a `*`
-_TREE = re.compile(rb"user inputs with exported input tree spec")
+_TREE = lazy_re(rb"user inputs with exported input tree spec")
 _TREE_LINES = 200
 _TREE_WIDTH = 10_000
 #: bytes of a form before its anchor ("expected inputs " before "vector size to be ")

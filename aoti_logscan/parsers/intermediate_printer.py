@@ -25,6 +25,7 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 from aoti_logscan.events import Event, LaunchMark, ModelInput, SavedTensor, Values
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import NOTHING, read_prefix
@@ -39,30 +40,30 @@ ANCHORS = (
 )
 
 # [ before_launch: cpp_fused_mul_sin_0 ]
-_NAMED = re.compile(rb"\[ (?P<phase>before|after)_launch: (?P<kernel>[^\s\[\]]{1,1000}) \]")
+_NAMED = lazy_re(rb"\[ (?P<phase>before|after)_launch: (?P<kernel>[^\s\[\]]{1,1000}) \]")
 # [  before_launch - triton_per_fused_sum_0 - s77: 100  ]
-_NUMBER = re.compile(
+_NUMBER = lazy_re(
     rb"\[  (?P<phase>before|after)_launch - (?P<kernel>[^\s\[\]]{1,1000}) - "
     rb"(?P<argument>[^\[\]]{1,1000}?): (?P<number>-?\d{1,40})  \]"
 )
 # [  before_launch - cpp_fused_mul_sin_0 - buf0  ]:
-_TENSOR = re.compile(
+_TENSOR = lazy_re(
     rb"\[  (?P<phase>before|after)_launch - (?P<kernel>[^\s\[\]]{1,1000}) - "
     rb"(?P<argument>[^\[\]]{1,1000}?)  \]:"
 )
 # [  aoti_model_inputs - arg2_1  ]:
-_INPUT = re.compile(rb"\[  aoti_model_inputs - (?P<argument>[^\[\]]{1,1000}?)  \]:")
+_INPUT = lazy_re(rb"\[  aoti_model_inputs - (?P<argument>[^\[\]]{1,1000}?)  \]:")
 # inductor: before_launch - extern_kernels.mm - buf0
-_PYTHON = re.compile(
+_PYTHON = lazy_re(
     rb"inductor: (?P<phase>before|after)_launch - (?P<kernel>\S{1,1000}) - "
     rb"(?P<argument>[^\n]{1,1000})$"
 )
 # numbers that share the line with a tensor's head
-_NUMBERS_BEFORE = re.compile(
+_NUMBERS_BEFORE = lazy_re(
     rb"(?:\[  (?:before|after)_launch - [^\[\]]{1,2000}?: -?\d{1,40}  \](?:\\n)?)+$"
 )
 # aoti_torch_save_tensor_handle: Saved tensor to /x/tmp/aoti_torchbefore_launch_K_buf0_cpu.pt
-_SAVED = re.compile(
+_SAVED = lazy_re(
     rb"Saved tensor to (?P<path>[^\n]*?(?P<phase>before|after)_launch_(?P<names>[^/\n]+)\.pt)"
 )
 # one statistic; of complex numbers a remark and the values come in between
@@ -71,12 +72,12 @@ _STATISTICS = (
     rb"|\[INFO\] Aten built-in function[^\n]*\n(?:(?!Device: )[^\n]*\n){0,300}?(?=Device: )"
 )
 # the block below a head, from the first statistic on; the values before it are skipped
-_BLOCK = re.compile(
+_BLOCK = lazy_re(
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
     rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:" + _STATISTICS + rb"){0,12})"
 )
 # one mark of an unprefixed dump, whole: a name, or a head with its block, and blank lines
-_MARK = re.compile(
+_MARK = lazy_re(
     rb"(?P<head>\[ (?P<phase>before|after)_launch: (?P<named>[^\s\[\]]{1,1000}) \])\r?\n"
     rb"|(?P<header>\[  (?:(?P<launch>before|after)_launch - (?P<kernel>[^\s\[\]]{1,1000}) - "
     rb"(?P<argument>[^\[\]\n]{1,1000}?)|aoti_model_inputs - (?P<input>[^\[\]\n]{1,1000}?))  \]:)"
@@ -85,12 +86,22 @@ _MARK = re.compile(
     rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:" + _STATISTICS + rb"){0,12})"
     rb"(?:\r?\n)?"
 )
-_STATISTIC = re.compile(
+_STATISTIC = lazy_re(
     rb"^(?P<name>Number of elements|Dtype|Mean|Min|Max|Device|Size|Stride)(?: value)?: {1,2}"
     rb"(?P<value>.*)$",
     re.MULTILINE,
 )
-_INTEGERS = re.compile(rb"-?\d+")
+_NAMES = (
+    *(b"Number of elements", b"Dtype", b"Mean", b"Min", b"Max"),
+    *(b"Device", b"Size", b"Stride"),
+)
+# all of them as torch prints them
+_ALL_STATISTICS = lazy_re(
+    rb"Number of elements: {1,2}(\d+)\nDtype: {1,2}([^\r\n]*)\nMean value: {1,2}([^\r\n]*)\n"
+    rb"Min value: {1,2}([^\r\n]*)\nMax value: {1,2}([^\r\n]*)\nDevice: {1,2}([^\r\n]*)\n"
+    rb"Size: {1,2}([^\r\n]*)\nStride: {1,2}([^\r\n]*)\n"
+)
+_INTEGERS = lazy_re(rb"-?\d+")
 _DTYPES = {
     "long int": "int64",
     "long": "int64",
@@ -105,8 +116,8 @@ _DTYPES = {
     "c10::complex<double>": "complex128",
 }
 # nothing behind a mark but another one, or the end of a stored line
-_ENDS_LINE = re.compile(rb"\s*(?:$|\[ |[\"'],?|\\n)")
-_SENTENCE = re.compile(rb"[a-z] $")
+_ENDS_LINE = lazy_re(rb"\s*(?:$|\[ |[\"'],?|\\n)")
+_SENTENCE = lazy_re(rb"[a-z] $")
 #: bytes below a head in which its statistics stand (at most 64 values of a wide type are printed)
 _BLOCK_BYTES = 16 << 10
 _BLOCK_LINES = 320
@@ -133,6 +144,8 @@ def _run(hit: Hit) -> list[Draft]:
     if position == 0 and window.base > 0:
         return []
     drafts: list[Draft] = []
+    if not window.final and size - position < _BLOCK_BYTES and buffer.startswith(b"[ ", position):
+        raise IncompleteError
     while window.final or size - position >= _BLOCK_BYTES:
         match = _MARK.match(buffer, position, size)
         if match is None:
@@ -143,18 +156,19 @@ def _run(hit: Hit) -> list[Draft]:
 
 
 def _in_run(match: re.Match[bytes]) -> Draft:
-    told = bytes(match["told"]) if match["told"] is not None else None
+    head, phase, named, header, launch, kernel, argument, name, told = match.groups()
+    start, taken = match.span()
     kind: type[Event] = LaunchMark
-    if match["input"] is not None:
-        kind, fields = ModelInput, partial(_input_fields, bytes(match["input"]), told)
-    elif match["named"] is not None:
-        fields = partial(_mark_fields, bytes(match["phase"]), bytes(match["named"]), 3, None, None)
+    if named is not None:
+        fields = partial(_mark_fields, bytes(phase), bytes(named), 3, None, None)
+        return Draft(kind, fields, start, taken - 1, bytes(head), NOTHING, None, None, taken)
+    values = bytes(told)
+    if name is not None:
+        kind, fields = ModelInput, partial(_input_fields, bytes(name), values)
     else:
-        kernel, argument = bytes(match["kernel"]), bytes(match["argument"])
-        fields = partial(_mark_fields, bytes(match["launch"]), kernel, 2, argument, told)
-    head = bytes(match["head"] or match["header"])
-    end = match.end() - 1 if told is None else match.end("told")
-    return Draft(kind, fields, match.start(), end, head, NOTHING, taken=match.end())
+        fields = partial(_mark_fields, bytes(launch), bytes(kernel), 2, bytes(argument), values)
+    end = match.end("told")
+    return Draft(kind, fields, start, end, bytes(header), NOTHING, None, None, taken)
 
 
 def _single(hit: Hit) -> Parsed:
@@ -292,24 +306,31 @@ def _statistics(told: bytes) -> Values:
     if told.lstrip(b"-").isdigit():
         number = float(told)
         return Values(numel=1, min=number, max=number, mean=number, nan=False, inf=False)
-    found = {match["name"]: match["value"] for match in _STATISTIC.finditer(told)}
-    numbers = [_number(found.get(name)) for name in (b"Min", b"Max", b"Mean")]
+    found = _ALL_STATISTICS.match(told)
+    elements, dtype, *raw, device, size, stride = found.groups() if found else _one_by_one(told)
+    numbers = [_number(one) for one in raw]
     printed = [number for number in numbers if number is not None]
-    least, most, mean = (
+    mean, least, most = (
         number if number is not None and math.isfinite(number) else None for number in numbers
     )
     return Values(
-        dtype=_dtype(found.get(b"Dtype")),
-        device=_word(found.get(b"Device")),
-        size=_integers(found.get(b"Size")),
-        stride=_integers(found.get(b"Stride")),
-        numel=integer(found[b"Number of elements"]),
+        dtype=_dtype(dtype),
+        device=_word(device),
+        size=_integers(size),
+        stride=_integers(stride),
+        numel=integer(elements),
         min=least,
         max=most,
         mean=mean,
         nan=any(map(math.isnan, printed)) if printed else None,
         inf=any(map(math.isinf, printed)) if printed else None,
     )
+
+
+def _one_by_one(told: bytes) -> tuple[bytes | None, ...]:
+    """The statistics by their names, in whatever order they were printed."""
+    found = {match["name"]: match["value"] for match in _STATISTIC.finditer(told)}
+    return tuple(map(found.get, _NAMES))
 
 
 def _number(raw: bytes | None) -> float | None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from aoti_logscan.events import LoadError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.scan import Draft, Parsed
@@ -48,10 +49,10 @@ class _Form(NamedTuple):
 
 _END = rb"\s:'\"()\[\],"
 # /opt/venv/.../_C.abi3.so        right before ": undefined symbol"
-_FILE_BEFORE = re.compile(rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+)$")
-_WORDS = re.compile(rb"[^" + _END + rb"]+")
+_FILE_BEFORE = lazy_re(rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+)$")
+_WORDS = lazy_re(rb"[^" + _END + rb"]+")
 # encoder.pt2     /opt/lib/libx.so.12
-_LIBRARY = re.compile(rb"\.(?:pt2|so(?:\.[\w.]*)?)$")
+_LIBRARY = lazy_re(rb"\.(?:pt2|so(?:\.[\w.]*)?)$")
 
 
 def _before(text: bytes, column: int) -> bytes | None:
@@ -99,8 +100,8 @@ def _reasoned(source: bytes, reasons: tuple[tuple[bytes, str | None], ...]) -> _
 
 
 # undefined symbol: _ZN3c10...Ev, version X     undefined symbol: c10::f(char const*, int) const
-_MANGLED = re.compile(rb": undefined symbol: (?P<symbol>[\w.$@?]++)(?![:<(])")
-_DEMANGLED = re.compile(
+_MANGLED = lazy_re(rb": undefined symbol: (?P<symbol>[\w.$@?]++)(?![:<(])")
+_DEMANGLED = lazy_re(
     rb": undefined symbol: (?P<symbol>[^\n\"'(]{1,1000}"
     rb"(?:\((?:[^()\n\"']|\([^()\n\"']{0,200}\))*+\)(?:\[abi:\w+\])?(?: const)?)?)"
 )
@@ -119,7 +120,7 @@ def _undefined_symbol(text: bytes, column: int) -> _Said:
 
 # python: relocation error: /tmp/m.so: symbol _ZNK3c105Error4whatEv, version LIBC10_2 not defined in
 # file libc10.so with link time reference
-_NOT_DEFINED = re.compile(
+_NOT_DEFINED = lazy_re(
     rb"(?s:.*\s)?(?P<file>[^\s:]+): symbol (?P<symbol>[^\s,]{1,1000}),? version \S{1,200}$"
 )
 
@@ -130,7 +131,7 @@ def _not_defined(text: bytes, column: int) -> _Said:
 
 
 # where the AOTI loader puts what it takes out of a package
-_EXTRACTED = re.compile(rb"[/\\]data[/\\]aotinductor[/\\]")
+_EXTRACTED = lazy_re(rb"[/\\]data[/\\]aotinductor[/\\]")
 _CANNOT_OPEN = (
     (b"Permission denied", "other"),
     (b"Exec format error", "machine"),
@@ -149,9 +150,7 @@ def _cannot_open(text: bytes, column: int) -> _Said:
 
 
 # libm.so.6: version `GLIBC_2.38' not found (required by model.so)     newer: version 'GLIBC_2.38'
-_VERSION = re.compile(
-    rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+): version [`'][^'\n]+'$"
-)
+_VERSION = lazy_re(rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+): version [`'][^'\n]+'$")
 
 
 def _version(text: bytes, column: int) -> _Said:
@@ -160,7 +159,7 @@ def _version(text: bytes, column: int) -> _Said:
 
 
 # Model encoder not found in package
-_MODEL_BEFORE = re.compile(rb"\bModel '?[^\s{}]{1,200}$")
+_MODEL_BEFORE = lazy_re(rb"\bModel '?[^\s{}]{1,200}$")
 
 
 def _no_such_model(text: bytes, column: int) -> _Said:
@@ -169,7 +168,7 @@ def _no_such_model(text: bytes, column: int) -> _Said:
 
 
 # dlopen(/Users/dev/model.so, 0x0006): Library not loaded: @rpath/libomp.dylib
-_DYLD = re.compile(
+_DYLD = lazy_re(
     rb"dlopen\((?P<file>[^,\n]{1,1000}), (?:0x)?\d+\): (?:(?:Library not loaded: (?P<library>\S+))"
     rb"|(?:(?i:symbol not found)(?:: | in flat namespace )\(?'?(?P<symbol>[^\s()']+))"
     rb"|(?P<why>[^\n]+))"
@@ -196,11 +195,11 @@ def _dyld(text: bytes, column: int) -> _Said:
 
 
 # [WinError 126] The specified module could not be found. Error loading "C:\...\fbgemm.dll" or one
-_WINDOWS = re.compile(
+_WINDOWS = lazy_re(
     rb"\[WinError (?P<code>\d{1,5})\][^\n\"]*?(?:Error loading \"(?P<file>[^\"\n]+)\"|$)"
 )
 # error in LoadLibrary for C:\...\x.pyd. WinError 126: The specified module could not be found.
-_LOAD_LIBRARY = re.compile(
+_LOAD_LIBRARY = lazy_re(
     rb"error in LoadLibrary for (?P<file>[^\n]{1,1000}?)\. WinError (?P<code>\d{1,5})"
 )
 _WINDOWS_REASONS = {
@@ -376,7 +375,7 @@ _FORMS = (
 ANCHORS = tuple(form.anchor for form in _FORMS)
 
 # FutureWarning: ...: libx.so: cannot open ...      WARNING 05-21 ... Failed to import x with ...
-_WARNED = re.compile(rb"\b\w*Warning: |(?<![\w.])(?:WARN(?:ING)?|INFO|DEBUG)\b")
+_WARNED = lazy_re(rb"\b\w*Warning: |(?<![\w.])(?:WARN(?:ING)?|INFO|DEBUG)\b")
 
 
 def parse(hit: Hit) -> Parsed:

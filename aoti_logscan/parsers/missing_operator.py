@@ -16,6 +16,7 @@ import re
 from typing import NamedTuple
 
 from aoti_logscan.events import MissingOperator
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.scan import Draft, Parsed
@@ -37,13 +38,13 @@ _FORMS = (
     _Form(
         "schema",
         b"Could not find schema for ",
-        re.compile(rb"Could not find schema for (?P<op>\w+(?:::\w+)?(?:\.\w+)?)"),
+        lazy_re(rb"Could not find schema for (?P<op>\w+(?:::\w+)?(?:\.\w+)?)"),
     ),
     # AttributeError: '_OpNamespace' 'penguin' object has no attribute 'waddle'
     _Form(
         "namespace",
         b"_OpNamespace",
-        re.compile(
+        lazy_re(
             rb"AttributeError(?:: |\(\\?[\"'])\\?'_OpNamespace\\?' \\?'(?P<namespace>[\w.]+?)\\?'"
             rb" object has no attribute \\?'(?P<name>\w+)"
         ),
@@ -52,7 +53,7 @@ _FORMS = (
     _Form(
         "overload",
         b"The underlying op of ",
-        re.compile(
+        lazy_re(
             rb"The underlying op of '(?P<op>[\w.:]+)' has no overload name '(?P<overload>\w+)'"
         ),
     ),
@@ -60,7 +61,7 @@ _FORMS = (
     _Form(
         "backend",
         b"Could not run ",
-        re.compile(
+        lazy_re(
             rb"Could not run '" + _OP + rb"' with arguments from the '(?P<backend>\w+)' backend"
         ),
     ),
@@ -68,41 +69,41 @@ _FORMS = (
     _Form(
         "backend",
         b"no fallback function is registered for schema ",
-        re.compile(rb"no fallback function is registered for schema " + _OP),
+        lazy_re(rb"no fallback function is registered for schema " + _OP),
     ),
     # Didn't find kernel to dispatch to for operator 'penguin::waddle'.
     _Form(
         "backend",
         b"kernel to dispatch to for operator ",
-        re.compile(rb"kernel to dispatch to for operator '" + _OP),
+        lazy_re(rb"kernel to dispatch to for operator '" + _OP),
     ),
     # No such operator penguin::waddle
-    _Form("schema", b"No such operator ", re.compile(rb"No such operator '?" + _OP)),
+    _Form("schema", b"No such operator ", lazy_re(rb"No such operator '?" + _OP)),
     # operator torchvision::nms does not exist
     _Form(
         "schema",
         b" does not exist",
-        re.compile(rb"[Oo]perator '?" + _OP + rb"'? does not exist"),
+        lazy_re(rb"[Oo]perator '?" + _OP + rb"'? does not exist"),
     ),
     # Unknown builtin op: torchvision::roi_align.
-    _Form("schema", b"Unknown builtin op: ", re.compile(rb"Unknown builtin op: " + _OP)),
+    _Form("schema", b"Unknown builtin op: ", lazy_re(rb"Unknown builtin op: " + _OP)),
     # Could not find any implementations for operator penguin::waddle
     _Form(
         "schema",
         b"find any implementations",
-        re.compile(rb"find any implementations (?:for|of) (?:the )?(?:operator )?'?" + _OP),
+        lazy_re(rb"find any implementations (?:for|of) (?:the )?(?:operator )?'?" + _OP),
     ),
     # Missing extern kernel penguin::waddle
     _Form(
         "schema",
         b"issing extern kernel",
-        re.compile(rb"issing extern kernel:? (?:for )?'?" + _OP),
+        lazy_re(rb"issing extern kernel:? (?:for )?'?" + _OP),
     ),
     # No kernel registered for penguin::waddle        no kernels are registered for operator x::y
     _Form(
         "backend",
         b" registered for ",
-        re.compile(
+        lazy_re(
             rb"[Nn]o kernels? (?:is |are |was )?registered for (?:the )?(?:op(?:erator)? )?'?" + _OP
         ),
     ),
@@ -110,19 +111,19 @@ _FORMS = (
     _Form(
         "schema",
         b" not registered",
-        re.compile(rb"[Oo]p(?:erator)? '?" + _OP + rb"'? (?:is |was )?not registered"),
+        lazy_re(rb"[Oo]p(?:erator)? '?" + _OP + rb"'? (?:is |was )?not registered"),
     ),
     # We failed to resolve torch.ops.penguin.waddle.default to an operator.
     _Form(
         "schema",
         b"We failed to resolve ",
-        re.compile(rb"We failed to resolve (?P<op>torch\.ops\.[\w.]+) to an operator"),
+        lazy_re(rb"We failed to resolve (?P<op>torch\.ops\.[\w.]+) to an operator"),
     ),
     # Unable to find a proxy executor to run custom ops.
     _Form(
         "proxy-executor",
         b"Unable to find a proxy executor to run custom ops",
-        re.compile(rb"Unable to find a proxy executor to run custom ops"),
+        lazy_re(rb"Unable to find a proxy executor to run custom ops"),
     ),
 )
 ANCHORS = tuple(dict.fromkeys(form.anchor for form in _FORMS))
@@ -131,7 +132,7 @@ _BEFORE = 500
 _AFTER = 1000
 
 # namespaces that torch itself registers
-_OWN = re.compile(
+_OWN = lazy_re(
     rb"(?:aten|prims?|inductor|quantized|_quantized|sparse|mkldnn\w*|onednn|mkl|xnnpack|prepacked"
     rb"|c10d|_c10d_functional|_c10d_functional_autograd|c10d_functional|symm_mem|rngprims"
     rb"|debugprims|profiler|higher_order|nested|_nnapi|static_runtime)::"

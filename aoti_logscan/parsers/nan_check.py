@@ -8,9 +8,8 @@ csrc/inductor/aoti_torch/utils.h, `aoti_torch_check_inf_and_nan`.
 
 from __future__ import annotations
 
-import re
-
 from aoti_logscan.events import BadValue
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.scan import Draft, Parsed
@@ -18,7 +17,7 @@ from aoti_logscan.scan import Draft, Parsed
 NAME = "nan_check"
 ANCHORS = (b"At least one NaN in ", b"At least one INF in ")
 
-_CHECK = re.compile(rb"At least one (?P<kind>NaN|INF) in (?P<tensor>[A-Za-z_]\w*)")
+_CHECK = lazy_re(rb"At least one (?P<kind>NaN|INF) in (?P<tensor>[A-Za-z_]\w*)")
 
 
 def parse(hit: Hit) -> Parsed:

@@ -18,6 +18,7 @@ import re
 from typing import Any
 
 from aoti_logscan.events import CppStack, Event, Frame, ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
@@ -33,24 +34,24 @@ ANCHORS = (
 )
 
 # Thread 1 "python" received signal SIGSEGV, Segmentation fault.
-_DEBUGGER = re.compile(
+_DEBUGGER = lazy_re(
     rb"(?:Thread (?P<thread>\d+)\b.*?)?(?:received signal|terminated with signal)"
     rb" (?P<signal>SIG[A-Z]+\d*)"
 )
 # Thread 1 (Thread 0x7ffff7fbeb80 (LWP 27073) "python"):     (thread apply all bt)
-_THREAD = re.compile(rb"^Thread (?P<thread>\d+) \(")
+_THREAD = lazy_re(rb"^Thread (?P<thread>\d+) \(")
 # wrapped:     at /tmp/x.wrapper.cpp:851
-_CONTINUED = re.compile(rb"^\s+(?:at|from) \S")
+_CONTINUED = lazy_re(rb"^\s+(?:at|from) \S")
 # *** SIGSEGV (@0x0) received by PID 123 (TID 0x7f55) from PID 0; stack trace: ***
 # *** SIGSEGV received at time=1700000000 on cpu 3 ***    (abseil)
-_GLOG = re.compile(
+_GLOG = lazy_re(
     rb"\*\*\* (?P<signal>SIG[A-Z]+\d*) (?:\(@[^)\n]*\) received by PID (?P<pid>\d+)"
     rb"|received at time=)"
 )
 #     @     0x7f55c0000000 boom_cpu
-_GLOG_FRAME = re.compile(rb"^\s+@\s+0x[0-9a-f]+ (?P<function>.+)$")
+_GLOG_FRAME = lazy_re(rb"^\s+@\s+0x[0-9a-f]+ (?P<function>.+)$")
 # #10 0x00007fff in f (args) at /tmp/x.cpp:851      #6  f () from /opt/lib.so
-_GDB_FRAME = re.compile(
+_GDB_FRAME = lazy_re(
     rb"^\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?P<function>\S.*?) ?"
     rb"\((?P<arguments>(?:[^()]|\([^()]*\))*)\)"
     rb"(?: (?:at (?P<file>[^\n]+?):(?P<line>\d+)|from (?P<library>\S+)))?$"

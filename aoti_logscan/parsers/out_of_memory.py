@@ -17,6 +17,7 @@ import re
 from typing import Literal, NamedTuple
 
 from aoti_logscan.events import OutOfMemory
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
@@ -42,46 +43,46 @@ ANCHORS = (
 _SIZE = rb"(?P<requested>(?:more than )?[\d.]+ ?(?:bytes|[KMGTPE]i?B))"
 # CUDA out of memory. Tried to allocate 3.75 GiB. GPU 1 has a total capacity of ...
 # CUDA out of memory. Tried to allocate 1.12 GiB (GPU 3; 15.77 GiB total capacity; ...
-_ALLOCATOR = re.compile(
+_ALLOCATOR = lazy_re(
     rb"(?P<device>CUDA|HIP|XPU) out of memory\. Tried to allocate "
     + _SIZE
     + rb"(?P<rest>[^\n]{0,80})"
 )
-_GPU = re.compile(rb"^[. (]{1,3}GPU (?P<index>\d{1,6})\b")
+_GPU = lazy_re(rb"^[. (]{1,3}GPU (?P<index>\d{1,6})\b")
 # MPS backend out of memory (MPS allocated: 16.00 GB, ...). Tried to allocate 256 bytes on ...
-_MPS = re.compile(
+_MPS = lazy_re(
     rb"MPS backend out of memory \([^()\n]{0,200}\)\.(?: Tried to allocate " + _SIZE + rb")?"
 )
 # DefaultCPUAllocator: not enough memory: you tried to allocate 1981808640 bytes.
-_CPU = re.compile(
+_CPU = lazy_re(
     rb"DefaultCPUAllocator: (?:can't allocate|not enough) memory: you tried to allocate " + _SIZE
 )
 #   what():  std::bad_alloc      RuntimeError: std::bad_alloc
-_BAD_ALLOC = re.compile(rb"(?:what\(\): {1,2}|Error: )std::bad_alloc\s*$")
+_BAD_ALLOC = lazy_re(rb"(?:what\(\): {1,2}|Error: )std::bad_alloc\s*$")
 # unable to mmap 1024 bytes from file </x.safetensors>: Cannot allocate memory (12)
 # OSError: [Errno 12] Cannot allocate memory
-_MAP = re.compile(
+_MAP = lazy_re(
     rb"unable to (?:mmap|allocate shared memory|write to file)(?: " + _SIZE + rb")?[^\n]{0,600}?: "
     rb"Cannot allocate memory|Error: \[Errno 12\] Cannot allocate memory"
 )
 # Out of memory: Killed process 4242 (python)     Memory cgroup out of memory: Kill process 4242 ...
-_KERNEL = re.compile(rb"[Oo]ut of memory: Kill(?:ed)? process (?P<process>\d+)\b")
+_KERNEL = lazy_re(rb"[Oo]ut of memory: Kill(?:ed)? process (?P<process>\d+)\b")
 # slurmstepd: error: Detected 1 oom_kill event in StepId=11300781.0.
 # slurmstepd: error: Detected 8 oom-kill event(s) in step 59137890.batch cgroup.
-_SLURM = re.compile(
+_SLURM = lazy_re(
     rb"(?:slurmstepd: error: )?Detected \d+ oom[-_]kill event(?:s|\(s\))? in "
     rb"|(?:srun: error: [\w.-]{1,64})?: task [\d,-]+: Out Of Memory"
 )
 #   Reason:       OOMKilled    "reason":"OOMKilled"    0/1     OOMKilled    "OOMKilled": true
-_CONTAINER = re.compile(
+_CONTAINER = lazy_re(
     rb"(?i:reason)[\"']?[:=]\s*[\"']?OOMKilled\b|\d/\d\s+OOMKilled\b|[\"']?OOMKilled[\"']?: ?true\b"
 )
-_UNIT = re.compile(rb"process of this unit has been killed by the OOM killer")
-_RAY = re.compile(rb"killed due to the node running low on memory")
+_UNIT = lazy_re(rb"process of this unit has been killed by the OOM killer")
+_RAY = lazy_re(rb"killed due to the node running low on memory")
 _SYSTEM = (_KERNEL, _SLURM, _CONTAINER, _UNIT, _RAY)
 # a level below an error, in front of the message:  | WARNING | trainer |    W0306 14:40:15.990000
-_QUIET = re.compile(rb"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|(?:^|:)\[?W\d{3,4} \d\d:\d\d:")
-_LOUD = re.compile(rb"\b(?:ERROR|CRITICAL|FATAL)\b|Traceback")
+_QUIET = lazy_re(rb"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|(?:^|:)\[?W\d{3,4} \d\d:\d\d:")
+_LOUD = lazy_re(rb"\b(?:ERROR|CRITICAL|FATAL)\b|Traceback")
 #: bytes of a report around its anchor, and lines below it on which its GPU may stand
 _REACH = 900
 _WRAPPED = 2

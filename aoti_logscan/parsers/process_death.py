@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 
 from aoti_logscan.events import Frame, ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -58,13 +60,13 @@ _NAMES = (
 # bash: line 1:  8287 Segmentation fault      python x.py
 # ./run.sh: line 9:  2741 Aborted                 (core dumped)
 # [1]  + 48213 segmentation fault  python x.py        srun: error: gpu-b12: task 3: Killed
-_JOB = re.compile(
+_JOB = lazy_re(
     rb"(?:line \d+: +\d+ |\[\d+\][-+ ] +(?:[-+] )?(?:\d+ )?|sh: |: tasks? [\d,-]{1,40}: )"
     + _NAMES
     + rb"\b(?! from GPU)"
 )
 # Segmentation fault (core dumped)      Aborted
-_WORD = re.compile(
+_WORD = lazy_re(
     rb"(?:^|[\s:])" + _NAMES + rb"\s*\(core dumped\)"
     rb"|^(?:[\s>|#]|\xe2\x94\x82|\[[^\]]*\]:?|\([^)]*\)|[\dT:.,Z+-]++|std(?:err|out)"
     rb"|\bF\b|[A-Z]{4,8}\b)*+"
@@ -72,22 +74,20 @@ _WORD = re.compile(
     + rb"\s*$"
 )
 # Fatal Python error: Segmentation fault      Windows fatal exception: access violation
-_FATAL = re.compile(
+_FATAL = lazy_re(
     rb"(?:Fatal Python error|Windows fatal exception): (?P<signal>[A-Za-z][a-z]+(?: [a-z]+){0,2})"
 )
 # Current thread 0x00007f447302cb80 (most recent call first):    Thread 0x... [name] (most ...
-_THREAD = re.compile(
-    rb"^(?:(?P<current>Current thread)|Thread) 0x[0-9a-f]+[^\n]*\(most recent call"
-)
+_THREAD = lazy_re(rb"^(?:(?P<current>Current thread)|Thread) 0x[0-9a-f]+[^\n]*\(most recent call")
 #   File "/home/dev/ops_demo/script.py", line 6 in <module>
-_PYTHON_FRAME = re.compile(
+_PYTHON_FRAME = lazy_re(
     rb'^\s+File "(?P<file>[^"\n]*)", line (?P<line>\d+|\?+) in (?P<function>.+)$'
 )
 #: bytes of a line that holds nothing but a prefix and the shell's word
 _LONGEST_PREFIX = 300
 #: lines of a faulthandler dump that are read
 _DUMP_LINES = 400
-_LIBC = re.compile(
+_LIBC = lazy_re(
     rb"double free or corruption|corrupted size vs\. prev_size|stack smashing detected"
     rb"|corrupted double-linked list|buffer overflow detected"
     rb"|(?:free|malloc|realloc|malloc_consolidate|munmap_chunk)\(\):"
@@ -106,7 +106,10 @@ def parse(hit: Hit) -> Parsed:
         frames, end = _python_frames(hit)
         return (_draft(hit, match, "faulthandler", signal, frames, end),)
     if text[column - 1 : column] in (b'"', b"'", b"`"):
-        return ()
+        if not hit.line.escaped or is_quotation(text, column):
+            return ()
+        # {"log":"Aborted (core dumped)\n","stream":...: the string that stores the line opens here
+        text, column = text[column:], 0
     for pattern, group in ((_JOB, "signal"), (_WORD, "signal"), (_WORD, "alone")):
         if group == "alone" and len(text) > _LONGEST_PREFIX:
             continue

@@ -17,6 +17,7 @@ import re
 from typing import NamedTuple
 
 from aoti_logscan.events import Frame, PythonException
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, Line, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
@@ -33,43 +34,41 @@ ANCHORS = (
 )
 
 #   File "/opt/train.py", line 402, in main
-_FRAME = re.compile(
-    rb'^\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)(?:, in (?P<function>.*)|\s*)$'
-)
+_FRAME = lazy_re(rb'^\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)(?:, in (?P<function>.*)|\s*)$')
 # torch.AcceleratorError: CUDA error: ...      AssertionError      zlib.error: ...; no `INFO: ...`
-_EXCEPTION = re.compile(
+_EXCEPTION = lazy_re(
     rb"^(?P<type>(?:[A-Za-z_][\w.]*\.)?(?:<locals>\.)?_?[A-Z]\w*[a-z]\w*(?=:|$|\s*$)"
     rb"|[a-z_]\w*(?:\.\w+)+(?=: ))(?::(?: (?P<message>.*)| *)|\s*)$",
     re.DOTALL,
 )
 # what other writers begin their lines with
-_OTHER_WRITER = re.compile(
+_OTHER_WRITER = lazy_re(
     rb"^(?:\[rank\d+\]|\[?[VDIWECF]\d{3,4} \d\d:\d\d|\(\w+ (?:pid|rank)=|\d{4}-\d\d-\d\d[T ]"
     rb"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b)"
 )
 # BackendCompilerFailed                     Traceback (most recent call last)
-_NOTEBOOK_HEAD = re.compile(rb"(?<!\w)(?P<type>[A-Z]\w{2,80}) {2,80}$")
+_NOTEBOOK_HEAD = lazy_re(rb"(?<!\w)(?P<type>[A-Z]\w{2,80}) {2,80}$")
 _NOTEBOOK_HEAD_BYTES = 120
 # File /opt/conda/lib/python3.10/site-packages/torch/_dynamo/output_graph.py:1107, in Graph.call(x)
-_NOTEBOOK_FRAME = re.compile(
+_NOTEBOOK_FRAME = lazy_re(
     rb"^File (?P<file>[^\n]{1,500}?):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"
 )
 # a traceback that says why this one is there
-_CHAINED = re.compile(
+_CHAINED = lazy_re(
     rb"^(?:The above exception was the direct cause|During handling of the above exception)"
 )
 # triton.compiler.errors.CompilationError: at 12:34:   <source>   <blanks>^   the reason
-_AT_SOURCE = re.compile(rb"^at \d+:\d+:")
-_CARET = re.compile(rb"^ *\^ *$")
-_REPEATED = re.compile(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\s*$|^\s*\.\.\.<")
+_AT_SOURCE = lazy_re(rb"^at \d+:\d+:")
+_CARET = lazy_re(rb"^ *\^ *$")
+_REPEATED = lazy_re(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\s*$|^\s*\.\.\.<")
 # what can follow a traceback but never stands in an exception's message
-_AFTER_MESSAGE = re.compile(
+_AFTER_MESSAGE = lazy_re(
     rb"^(?:The above exception was the direct cause|During handling of the above exception"
     rb"|Traceback \(most recent call last\)|terminate called|Exception raised from "
     rb"|Fatal Python error|=========|\[rank\d+\]:|\[[EWIF]\d{3,4} |[VDIWEC]\d{4} \d\d:\d\d)"
 )
 # [rank0]:   2026-... stderr F   |   what a launcher's prefix ends in, rather than a sentence
-_PREFIX_ENDS = re.compile(rb"(?:^|[\]:>)|#\x82]|\bF)\s*$")
+_PREFIX_ENDS = lazy_re(rb"(?:^|[\]:>)|#\x82]|\bF)\s*$")
 #: bytes before an exception's line in which its traceback would begin
 _HEAD_WITHIN = 64 << 10
 #: lines of other writers in a row that are passed over

@@ -9,26 +9,32 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
+
 # `RuntimeError: CUDA error ...
-_BACKQUOTE = re.compile(rb"`(?:[\w.]+: )?$")
+_BACKQUOTE = lazy_re(rb"`(?:[\w.]+: )?$")
 # ["CUDA error ...    raises(RuntimeError, "CUDA error ...    Fix "CUDA error
 # but not   "error": "CUDA error ...   error='CUDA ...   RuntimeError('CUDA ...   error 'CUDA ...
-_QUOTE = re.compile(rb"(?P<before>.{0,40}?)(?<!\w)[bfru]?(?P<quote>[\"'])(?:[\w.]+: )?$", re.DOTALL)
-_VALUE = re.compile(
+# nor the quote that closes   Model 'u'
+_QUOTE = lazy_re(
+    rb"(?P<before>.{0,40}?)(?:(?<![\w\"'])[bfru]|(?<!\w))(?P<quote>[\"'])(?:[\w.]+: )?$",
+    re.DOTALL,
+)
+_VALUE = lazy_re(
     rb"(?:[\w\"']\s*:\s*|^\s*|(?:Error|Exception|Failure|due to|[Mm]essage)[ (]?"
     rb"|(?:err(?:or)?|msg|message|exc(?:eption)?|reason|details?|std(?:err|out)|output|log|text"
     rb"|body|event|line|stack|trace)[\"']?=|(?:err|exc|fail|log|std|out|msg|lines)\w*[\"']?\s*[:=]"
     rb"\s*\[\s*)$"
 )
-_SINGLE_QUOTED_BY = re.compile(rb"\w $")
+_SINGLE_QUOTED_BY = lazy_re(rb"\w $")
 # raise RuntimeError("CUDA error ...
-_RAISE = re.compile(rb"\braise\s+[\w.]+\(?\s*[bfru]?[\"']?$")
+_RAISE = lazy_re(rb"\braise\s+[\w.]+\(?\s*[bfru]?[\"']?$")
 # -  CUDA error ...     * Avoid CUDA error     +    # RuntimeError: ...
-_BULLET = re.compile(rb"^\s*(?:[-*] [\"']?(?:[\w.]+: )?|[-+]\s*#.*|[-+]\s{2,}.*)$")
+_BULLET = lazy_re(rb"^\s*(?:[-*] [\"']?(?:[\w.]+: )?|[-+]\s*#.*|[-+]\s{2,}.*)$")
 # # workaround for: RuntimeError: CUDA error ...    but not   # RuntimeError: CUDA error ...
-_COMMENT = re.compile(rb"^\s*(?:#|//|--)\s+(?:[a-z]+[,:]?\s+)+(?:[\w.]+: )?$")
+_COMMENT = lazy_re(rb"^\s*(?:#|//|--)\s+(?:[a-z]+[,:]?\s+)+(?:[\w.]+: )?$")
 # tests/test_x.py::test_err[CUDA error: ...] PASSED    but not    x.py::test_err - RuntimeError: ...
-_TEST_NAME = re.compile(rb"\.py::\w+\[[^\]]*$")
+_TEST_NAME = lazy_re(rb"\.py::\w+\[[^\]]*$")
 
 
 def is_quotation(text: bytes, start: int) -> bool:

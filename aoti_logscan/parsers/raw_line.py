@@ -28,4 +28,5 @@ class RawLines:
         text = hit.line.text
         begin = max(0, hit.column - MAX_SEEN // 2) if len(text) > MAX_SEEN else 0
         seen = text[begin : begin + MAX_SEEN].decode("utf-8", "replace")
-        return (Draft.of_line(hit, RawLine, {"text": seen}, hit.column, (seen,)),)
+        draft = Draft.of_line(hit, RawLine, {"text": seen}, hit.column, (seen,))
+        return (draft._replace(payload=len(seen)),)

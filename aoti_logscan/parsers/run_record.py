@@ -14,12 +14,12 @@ compiled something. Written by `aoti-logscan run`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from aoti_logscan.events import Event, FlagSeen, ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError
 from aoti_logscan.parsers import flags
 from aoti_logscan.prefix import NOTHING
@@ -31,7 +31,7 @@ NAME = "run_record"
 ANCHORS = (b'"aoti_logscan_run"',)
 
 # {\n "aoti_logscan_run":   as it is written, and as other programs write it anew
-_HEAD = re.compile(rb'\{\s{0,80}"aoti_logscan_run"\s{0,80}:')
+_HEAD = lazy_re(rb'\{\s{0,80}"aoti_logscan_run"\s{0,80}:')
 #: signals by which someone asks a process to end
 _REQUESTS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGUSR1", "SIGUSR2")
 
@@ -58,21 +58,29 @@ def parse(hit: Hit) -> Parsed:
 
 
 def _drafts(fields: dict[str, Any], whole: bytes) -> Iterator[Draft]:
+    import json
+
     for setting in (*_texts(fields, "environment"), *_texts(fields, "kept")):
         name, _, value = setting.partition("=")
         if name in flags.NAMES and not _is_idle(name, fields):
             written = re.escape(json.dumps(setting).encode())
-            yield _draft(FlagSeen, {"name": name, "value": value}, whole, written)
+            yield _draft(FlagSeen, {"name": name, "value": _encodable(value)}, whole, written)
     signal = fields.get("signal")
     if isinstance(signal, str) and signal not in _REQUESTS:
         written = rb'"signal"\s{0,80}:\s{0,80}' + re.escape(json.dumps(signal).encode())
         told_by = "shell" if fields.get("problem") else "recorder"
-        yield _draft(ProcessDeath, {"told_by": told_by, "signal": signal}, whole, written)
+        died = {"told_by": told_by, "signal": _encodable(signal)}
+        yield _draft(ProcessDeath, died, whole, written)
 
 
 def _texts(fields: dict[str, Any], name: str) -> list[str]:
     listed = fields.get(name)
     return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of surrogates, which JSON can hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _is_idle(name: str, fields: dict[str, Any]) -> bool:

@@ -16,6 +16,7 @@ import re
 from typing import Any
 
 from aoti_logscan.events import SanitizerError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import may_be_same_writer, read_prefix
@@ -25,23 +26,23 @@ NAME = "sanitizer"
 ANCHORS = (b"========= Invalid __", b"========= Misaligned ")
 
 # ========= Invalid __global__ read of size 4 bytes
-_HEAD = re.compile(
+_HEAD = lazy_re(
     rb"=========\s+(?P<problem>(?:Invalid|Misaligned) __\w+__ (?P<access>read|write|atomic\w*|\?)) "
     rb"of size (?P<size>[\d,]+)?"
 )
 # =========     at kernel(int*, float)+0x3d0 in /tmp/.../cv4g.py:29
-_AT = re.compile(
+_AT = lazy_re(
     rb"=========\s+at (?P<kernel>[^\n]+?)\+0x[0-9a-fA-F]+(?: in (?P<file>\S+):(?P<line>\d+))?\s*$"
 )
 # =========     at 0xda0 in /tmp/.../cv4g.py:29:kernel        ... at 0x00000da0 in kernel(int*)
-_OLD_AT = re.compile(
+_OLD_AT = lazy_re(
     rb"=========\s+at 0x[0-9a-fA-F]+ in (?:(?P<file>\S+):(?P<line>\d+):)?(?P<kernel>.+?)\s*$"
 )
 # =========     Access to 0x7f31c8400a44 is out of bounds     Address 0x... is misaligned
-_ADDRESS = re.compile(
+_ADDRESS = lazy_re(
     rb"=========\s+(?:Access to|Address) (?P<address>0x[0-9a-fA-F]+) is (?P<how>[a-z ]+)"
 )
-_NEXT = re.compile(rb"=========\s{0,2}\S")
+_NEXT = lazy_re(rb"=========\s{0,2}\S")
 #: lines of a block that are read
 _LINES = 12
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from aoti_logscan.events import ErrorText, ShimFailure
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
@@ -32,17 +33,17 @@ ANCHORS = (
 )
 
 #  API call failed at /tmp/x.wrapper.cpp, line 954
-_FAILED = re.compile(rb" API call failed at (?P<file>[^\n]{1,4096}?), line (?P<line>\d+)")
+_FAILED = lazy_re(rb" API call failed at (?P<file>[^\n]{1,4096}?), line (?P<line>\d+)")
 # aoti_torch_cpu_mm_out   right before the parenthesis that opens the call
-_FUNCTION = re.compile(rb"(?P<function>[A-Za-z_]\w*)$")
+_FUNCTION = lazy_re(rb"(?P<function>[A-Za-z_]\w*)$")
 #: bytes of a call's text
 _CALL = 8192
-_LOGGED = re.compile(
+_LOGGED = lazy_re(
     rb"(?P<channel>Exception in aoti_torch: |Exception across libtorch C API boundary: "
     rb"|The model did not finish successfully\. Error: )(?P<message>.+)"
 )
 # Error: Cannot find constants fc1_weight in constants_map!      RuntimeError: Constant not found: x
-_CONSTANTS = re.compile(
+_CONSTANTS = lazy_re(
     rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) [^\s\"'{].*)"
 )
 

@@ -21,6 +21,7 @@ import signal
 from typing import NamedTuple
 
 from aoti_logscan.events import ProcessDeath
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
@@ -46,34 +47,30 @@ _FORMS = (
     # code=dumped, status=11/SEGV
     _Form(
         b"Main process exited, code=",
-        re.compile(rb"Main process exited, code=(?:dumped|killed), status=" + _NUMBER + rb"/"),
+        lazy_re(rb"Main process exited, code=(?:dumped|killed), status=" + _NUMBER + rb"/"),
     ),
     # infer-1 exited with code 139        Command exited with code 139.
     _Form(
         b" exited with code ",
-        re.compile(rb" exited with code (?P<status>\d{1,3})\.?(?: \([a-z]+\))?\s*$"),
+        lazy_re(rb" exited with code (?P<status>\d{1,3})\.?(?: \([a-z]+\))?\s*$"),
     ),
     # kubectl describe:       Exit Code:    139
-    _Form(b"Exit Code: ", re.compile(rb"(?:^|\s)Exit Code: +(?P<status>\d{1,3})\s*$")),
+    _Form(b"Exit Code: ", lazy_re(rb"(?:^|\s)Exit Code: +(?P<status>\d{1,3})\s*$")),
     # docker inspect: "ExitCode": 139,      kubectl get -o yaml: exitCode: 139
     _Form(
         b"xitCode",
-        re.compile(rb"(?:^|[\s\"{,])[eE]xitCode\"?: ?(?P<status>\d{1,3})(?=[,}\s]|$)"),
+        lazy_re(rb"(?:^|[\s\"{,])[eE]xitCode\"?: ?(?P<status>\d{1,3})(?=[,}\s]|$)"),
     ),
     # srun: error: gpu-b12: task 3: Exited with exit code 139
-    _Form(b"Exited with exit code ", re.compile(rb"Exited with exit code (?P<status>\d{1,3})\s*$")),
+    _Form(b"Exited with exit code ", lazy_re(rb"Exited with exit code (?P<status>\d{1,3})\s*$")),
     # python3[48112]: segfault at 0 ip 00007f3ac1a0c5d2 sp
-    _Form(
-        b": segfault at ", re.compile(rb": (?P<segfault>segfault) at [0-9a-f]+ ip [0-9a-f]+ sp ")
-    ),
-    _Form(
-        b" general protection ", re.compile(rb"\] (?P<segfault>general protection) (?:fault )?ip:")
-    ),
-    _Form(b" trap invalid opcode ", re.compile(rb"\] trap (?P<invalid>invalid opcode) ip:")),
+    _Form(b": segfault at ", lazy_re(rb": (?P<segfault>segfault) at [0-9a-f]+ ip [0-9a-f]+ sp ")),
+    _Form(b" general protection ", lazy_re(rb"\] (?P<segfault>general protection) (?:fault )?ip:")),
+    _Form(b" trap invalid opcode ", lazy_re(rb"\] trap (?P<invalid>invalid opcode) ip:")),
     # mpirun noticed that process rank 2 with PID 55121 on node n07 exited on signal 11
     _Form(
         b" exited on signal ",
-        re.compile(
+        lazy_re(
             rb"(?:\w+ noticed that )?process rank (?P<rank>\d{1,6}) with PID (?P<pid>\d+)"
             rb" [^\n]{0,300}? exited on signal " + _NUMBER + rb"\b"
         ),
@@ -81,30 +78,28 @@ _FORMS = (
     # [n07:55121] Signal: Segmentation fault (11)
     _Form(
         b"Signal: ",
-        re.compile(rb"\[[^\]\n]{1,100}:\d+\] +Signal: [A-Z][^\n()]{1,60} \(" + _NUMBER + rb"\)"),
+        lazy_re(rb"\[[^\]\n]{1,100}:\d+\] +Signal: [A-Z][^\n()]{1,60} \(" + _NUMBER + rb"\)"),
     ),
     # DataLoader worker (pid 40217) is killed by signal: Segmentation fault.
     _Form(
         b"is killed by signal: ",
-        re.compile(rb"DataLoader worker \(pid[^\n)]{1,40}\) is killed by signal: " + _WORDS),
+        lazy_re(rb"DataLoader worker \(pid[^\n)]{1,40}\) is killed by signal: " + _WORDS),
     ),
     # ProcessExitedException: process 1 terminated with signal SIGSEGV
     _Form(
         b" terminated with signal SIG",
-        re.compile(rb"rocess (?P<rank>\d{1,6}) terminated with signal (?P<name>SIG[A-Z]{2,6})"),
+        lazy_re(rb"rocess (?P<rank>\d{1,6}) terminated with signal (?P<name>SIG[A-Z]{2,6})"),
     ),
     # fish: Job 1, 'python x.py' terminated by signal SIGSEGV (Address boundary error)
-    _Form(
-        b" terminated by signal SIG", re.compile(rb" terminated by signal (?P<name>SIG[A-Z]{2,6})")
-    ),
+    _Form(b" terminated by signal SIG", lazy_re(rb" terminated by signal (?P<name>SIG[A-Z]{2,6})")),
     # (raylet) A worker died or was killed while executing a task by an unexpected system error.
     _Form(
         b"A worker died or was killed while executing a task",
-        re.compile(rb"(?P<lost>A worker died or was killed) while executing a task"),
+        lazy_re(rb"(?P<lost>A worker died or was killed) while executing a task"),
     ),
     _Form(
         b"its worker process has died",
-        re.compile(rb"actor is dead because (?P<lost>its worker process has died)"),
+        lazy_re(rb"actor is dead because (?P<lost>its worker process has died)"),
     ),
 )
 ANCHORS = tuple(dict.fromkeys(form.anchor for form in _FORMS))

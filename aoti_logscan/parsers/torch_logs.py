@@ -15,9 +15,13 @@ _inductor/package/package.py; export/pt2_archive/_package.py; aoti_runner's `Cou
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from aoti_logscan.events import DeviceInformation, Event, GeneratedCode, Harmless
-from aoti_logscan.lines import Hit
+from aoti_logscan.lazy_re import lazy_re
+from aoti_logscan.lines import Hit, IncompleteError, is_clean
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
 
@@ -36,23 +40,23 @@ ANCHORS = (
 )
 
 # [rank1]:V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] text
-_LINE = re.compile(
+_LINE = lazy_re(
     rb"(?P<level>[VDIWECF])\d{4} \d\d:\d\d:\d\d\.\d{6,} \d+ (?P<file>[^\s:\]]+):\d+\]"
     rb"(?: \[!?\d+(?:/\d+){0,2}(?:_\d+)?\])?(?: \[__(?P<artifact>\w+)\])?"
 )
 # [2023-11-05 10:11:12,345] [0/0] torch._inductor.graph.__output_code: [DEBUG] text
-_OLD_LINE = re.compile(
+_OLD_LINE = lazy_re(
     rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\](?: \[!?\d+(?:/\d+){0,2}(?:_\d+)?\])?"
     rb" (?P<logger>torch\.[\w.]+): \[(?P<level>[A-Z]+)\]"
 )
 # Device information mismatch for AOTI_COMPUTE_CAPABILITY: 100 vs 90. This could cause
-_DEVICE = re.compile(
+_DEVICE = lazy_re(
     rb"Device information mismatch for (?P<key>AOTI_\w+): (?P<here>.*?) vs (?P<package>.*?)\. This"
 )
 # Output wrapper code: <end of line>, the code on the lines below
-_CODE = re.compile(rb"Output (?P<part>wrapper |kernel |)code: ?(?P<first>.*)$")
+_CODE = lazy_re(rb"Output (?P<part>wrapper |kernel |)code: ?(?P<first>.*)$")
 # the first lines of a C++ wrapper
-_CPP = re.compile(r"^\s*(?:#include|//|extern \"C\"|/\*)", re.MULTILINE)
+_CPP = lazy_re(r"^\s*(?:#include|//|extern \"C\"|/\*)", re.MULTILINE)
 _CODE_LINES = 500_000
 #: a dump may be as long as this: a wrapper has megabytes, and each line its prefix
 MAX_RECORD = 64 << 20
@@ -64,9 +68,10 @@ _HARMLESS = {
     b"aot_": "deprecated",
 }
 # errors of a rejected choice that leave the context unusable
-_POISON = re.compile(
+_POISON = lazy_re(
     rb"illegal memory access|misaligned address|illegal instruction|unspecified launch failure"
 )
+_NEWLINE = 0x0A
 #: lines above `Ignoring this choice` that tell its error
 _CHOICE_LINES = 40
 #: bytes of a line in which its prefix is looked for
@@ -101,7 +106,9 @@ def _is_poisoned(hit: Hit) -> bool:
     return False
 
 
-def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:
+def _draft(
+    hit: Hit, kind: type[Event], fields: dict[str, str] | Callable[[], dict[str, Any]]
+) -> Draft:
     return Draft(
         kind=kind,
         fields=fields,
@@ -109,7 +116,7 @@ def _draft(hit: Hit, kind: type[Event], fields: dict[str, str]) -> Draft:
         end=hit.line.end,
         text=hit.line.text,
         prefix=read_prefix(hit.line.text[: hit.column]),
-        fold=tuple(fields.values()),
+        fold=tuple(fields.values()) if isinstance(fields, dict) else None,
     )
 
 
@@ -121,21 +128,52 @@ def _code(hit: Hit, match: re.Match[bytes]) -> Parsed:
         return ()
     lines = [match["first"]] if match["first"].strip() else []
     end = hit.line.end
-    for line in hit.following(_CODE_LINES):
-        if not line.text.startswith(head.rstrip()):
-            break
-        lines.append(line.text[len(head) :])
-        end = line.end
-    source = b"\n".join(lines).decode("utf-8", "replace")
+    below = _as_printed(hit, head)
+    if below is None:
+        below = []
+        for line in hit.following(_CODE_LINES):
+            if not line.text.startswith(head.rstrip()):
+                break
+            below.append(line.text)
+            end = line.end
+    elif below:
+        end += 1 + len(b"\n".join(below))
+    lines += [text[len(head) :] for text in below]
+    if not lines:
+        return ()
+    source = b"\n".join(lines)
     part = match["part"].decode().strip() or "wrapper"
-    fields = {
-        "language": "cpp" if _CPP.match(source) else "python",
-        "part": part,
-        "file": None,
-        "text": source,
-    }
-    draft = _draft(hit, GeneratedCode, {})
-    return (draft._replace(fields=fields, end=end, fold=(part, hash(source))),) if lines else ()
+    draft = _draft(hit, GeneratedCode, partial(_code_fields, part, source))
+    fold, hides = (part, hash(source)), (hit.line.end, end)
+    return (draft._replace(end=end, fold=fold, payload=len(source), hides=hides),)
+
+
+def _code_fields(part: str, source: bytes) -> dict[str, str | None]:
+    text = source.decode("utf-8", "replace")
+    language = "cpp" if _CPP.match(text) else "python"
+    return {"language": language, "part": part, "file": None, "text": text}
+
+
+def _as_printed(hit: Hit, head: bytes) -> list[bytes] | None:
+    """The lines below that begin with the head, taken as they stand.
+
+    None where they have to be looked at one by one: in a stored or coloured log, at a file's end.
+    """
+    window, line = hit.window, hit.line
+    buffer, size, bare = window.buffer, window.size, head.rstrip()
+    if line.escaped or line.end + 1 != line.next or buffer[line.end] != _NEWLINE:
+        return None
+    position = line.next
+    while buffer.startswith(bare, position):
+        position = buffer.find(b"\n", position, size) + 1
+        if not position:
+            break
+    if not window.final and (not position or size - position < len(bare)):
+        raise IncompleteError
+    whole = bytes(buffer[line.next : position]) if position else None
+    if whole is None or not is_clean(whole):
+        return None
+    return whole.split(b"\n")[:-1]
 
 
 def owns(hit: Hit) -> int | None:

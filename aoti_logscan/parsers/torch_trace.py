@@ -6,10 +6,9 @@
 A record is closed: whatever stands in it (generated code, tracebacks of a compilation) is no
 failure of the run, so all of it is owned here. `compilation_metrics` gives a `Compile`, the
 artifact `torch_version` a `TorchVersion`, `graph_dump` and `inductor_output_code` a
-`GeneratedCode`, artifacts of failures and provenance a `TraceArtifact`, `str` a `TraceString`; the
-rest gives nothing. A payload that is used is checked against its MD5. A trace holds compile time
-only. Source: torch 2.13, _logging/_internal.py, `trace_structured` and `LazyTraceHandler`, and
-_logging/structured.py, `INTERN_TABLE`.
+`GeneratedCode`, artifacts of failures and provenance a `TraceArtifact`; the rest gives nothing. A
+payload that is used is checked against its MD5. A trace holds compile time only. Source: torch
+2.13, _logging/_internal.py, `trace_structured` and `LazyTraceHandler`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,8 +29,8 @@ from aoti_logscan.events import (
     GeneratedCode,
     TorchVersion,
     TraceArtifact,
-    TraceString,
 )
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix
 from aoti_logscan.scan import Draft, Malformed, Parsed
@@ -49,26 +49,25 @@ ANCHORS = (
     b'] {"artifact": {"name": "before_pre_grad_graph"',
     b'] {"artifact": {"name": "inductor_post_grad_graph"',
     b'] {"artifact": {"name": "after_post_grad_graph"',
-    b'] {"str": [',
 )
 #: a record with its payload may be as long as this: a wrapper has megabytes
 MAX_RECORD = 64 << 20
 
 # V1130 06:57:13.145000 30988 torch/_inductor/codecache.py:2616] {
-_HEAD = re.compile(
+_HEAD = lazy_re(
     rb"V(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.(?P<fraction>\d{6}) (?P<pid>\d+)"
     rb" [^\n]{1,300}?:\d+\] \{\""
 )
 _TAB = 0x09
 #: bytes of TAB-led lines that are walked back over
 _WALK = 64 << 10
-_PAYLOAD_END = re.compile(rb"\n(?!\t)")
-_VERSION = re.compile(r'"pytorch_version": "(?P<version>[^"\n]+)"')
+_PAYLOAD_END = lazy_re(rb"\n(?!\t)")
+_VERSION = lazy_re(rb'"pytorch_version": "(?P<version>[^"\n]+)"')
 # inductor_aot_wrapper_code
-_PART = re.compile(r"^inductor_aot_(?P<part>wrapper|kernel|header)_code$")
+_PART = lazy_re(r"^inductor_aot_(?P<part>wrapper|kernel|header)_code$")
 
 #   File "/opt/venv/.../compile_fx.py", line 55, in compile_fx
-_PRINTED_FRAME = re.compile(
+_PRINTED_FRAME = lazy_re(
     r'^ *File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,9}), in (?P<function>[^\n]{1,200})$',
     re.MULTILINE,
 )
@@ -85,12 +84,10 @@ class _Envelope(msgspec.Struct):
     graph_dump: Any = None
     inductor_output_code: Any = None
     artifact: Any = None
-    str: Any = None
     rank: Any = None
     frame_id: Any = None
     frame_compile_id: Any = None
     has_payload: Any = None
-    stack: Any = None
 
 
 class _Record(NamedTuple):
@@ -109,12 +106,11 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 def parse(hit: Hit) -> Parsed:
     """The drafts of the record at this hit; `Malformed` where its envelope is no JSON."""
     start, end = hit.window.physical_line(hit.start)
-    text = bytes(hit.window.buffer[start:end])
-    head = _HEAD.match(text)
-    if head is None or head.end() < hit.start - start:
+    head = _HEAD.match(hit.window.buffer, start, end)
+    if head is None or head.end() < hit.start:
         return ()
     try:
-        envelope = _decode(text[head.end() - 2 :])
+        envelope = _decode(hit.window.buffer[head.end() - 2 : end])
     except (msgspec.DecodeError, RecursionError) as error:
         return (Malformed(start, end, f"a trace record is no JSON: {error}"),)
     record = _Record(hit.window, start, end, head, envelope)
@@ -128,13 +124,16 @@ def parse(hit: Hit) -> Parsed:
 def _metrics(record: _Record, value: Any) -> Parsed:
     if not isinstance(value, dict):
         return (Malformed(record.start, record.end, "compilation metrics that are no table"),)
-    fields = {
+    return (_draft(record, Compile, partial(_compile_fields, value), record.end),)
+
+
+def _compile_fields(value: dict[str, Any]) -> dict[str, Any]:
+    return {
         "compile_id": _text(value.get("compile_id")),
         "fail_type": _text(value.get("fail_type")),
         "fail_reason": _reason(value.get("fail_reason")),
         "frames": _printed_frames(value.get("exception_stack_trace")),
     }
-    return (_draft(record, Compile, fields, record.end),)
 
 
 def _reason(value: object) -> str | None:
@@ -156,14 +155,6 @@ def _printed_frames(value: object) -> tuple[Frame, ...]:
     return tuple(found[-64:])
 
 
-def _string(record: _Record, value: Any) -> Parsed:
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
-        fields = {"number": value[1], "text": str(value[0])[:4000]}
-        draft = _draft(record, TraceString, fields, record.end)
-        return (draft._replace(fold=(value[1], fields["text"])),)
-    return (Malformed(record.start, record.end, "a string record of another form"),)
-
-
 def _graph_dump(record: _Record, value: Any) -> Parsed:
     name = value.get("name") if isinstance(value, dict) else None
     part = _PART.match(name) if isinstance(name, str) else None
@@ -180,30 +171,30 @@ def _output_code(record: _Record, value: Any) -> Parsed:
 
 
 def _code(record: _Record, language: str, part: str, file: str | None) -> Parsed:
-    text, end, trouble = _payload(record)
-    fields = {
+    told = {
         "language": language,
         "part": part,
         "file": file,
-        "text": text,
         "compile_id": _compile_id(record.envelope),
-        "frames": _frames(record.envelope.stack),
     }
-    fold = (language, part, file, hash(text))
-    return (_draft(record, GeneratedCode, fields, end)._replace(fold=fold), *trouble)
+    return _with_payload(record, GeneratedCode, told, (language, part, file))
 
 
 def _artifact(record: _Record, value: Any) -> Parsed:
-    name = value.get("name") if isinstance(value, dict) else None
-    text, end, trouble = _payload(record)
+    name = str(value.get("name")) if isinstance(value, dict) else ""
     if name == "torch_version":
-        version = _VERSION.search(text)
-        if version is None:
-            what = "a torch_version record without a version"
-            return (Malformed(record.start, record.end, what),)
-        return (_draft(record, TorchVersion, {"version": version["version"]}, end),)
-    fields = {"name": str(name), "text": text, "compile_id": _compile_id(record.envelope)}
-    return (_draft(record, TraceArtifact, fields, end), *trouble)
+        return _torch_version(record)
+    told = {"name": name, "compile_id": _compile_id(record.envelope)}
+    return _with_payload(record, TraceArtifact, told, tuple(told.values()))
+
+
+def _torch_version(record: _Record) -> Parsed:
+    end = _payload_end(record)
+    version = _VERSION.search(record.window.buffer, record.end, end)
+    if version is None:
+        return (Malformed(record.start, record.end, "a torch_version record without a version"),)
+    fields = {"version": version["version"].decode("utf-8", "replace")}
+    return (_draft(record, TorchVersion, fields, end)._replace(fold=(fields["version"],)),)
 
 
 _READERS: dict[str, Callable[[_Record, Any], Parsed]] = {
@@ -212,27 +203,56 @@ _READERS: dict[str, Callable[[_Record, Any], Parsed]] = {
     "graph_dump": _graph_dump,
     "inductor_output_code": _output_code,
     "artifact": _artifact,
-    "str": _string,
 }
 
 
-def _payload(record: _Record) -> tuple[str, int, tuple[Malformed, ...]]:
-    """The payload, where it ends, and what is wrong with it."""
+def _with_payload(
+    record: _Record, kind: type[Event], told: dict[str, Any], fold: tuple[Any, ...]
+) -> Parsed:
+    """A draft of what is told and the payload as `text`; and what is wrong with the payload."""
+    end = _payload_end(record)
+    raw = bytes(record.window.buffer[record.end + 1 : end])
+    draft = _draft(record, kind, partial(_with_text, told, raw), end)
+    draft = draft._replace(fold=(*fold, hash(raw)), payload=len(raw), hides=(record.end, end))
+    wanted = record.envelope.has_payload
+    if isinstance(wanted, str) and not _is_whole(raw, wanted):
+        what = "a trace payload is damaged or cut off: its MD5 differs"
+        return (draft, Malformed(record.start, record.end, what))
+    return (draft,)
+
+
+def _payload_end(record: _Record) -> int:
+    """Where the payload ends; raises `IncompleteError` where more of it may come."""
     window = record.window
-    found = _PAYLOAD_END.search(window.buffer, record.end, window.size)
-    end = found.start() if found else window.size
+    end = _end(window, record.end)
     if end >= window.size - 1 and not window.final:
         raise IncompleteError
-    raw = bytes(window.buffer[record.end + 1 : end])
-    lines = [line[1:] for line in raw.split(b"\n")] if raw else []
-    payload = b"\n".join(lines)
-    wanted = record.envelope.has_payload
-    digest = hashlib.md5(payload, usedforsecurity=False).hexdigest()
-    trouble: tuple[Malformed, ...] = ()
-    if isinstance(wanted, str) and wanted != digest:
-        what = "a trace payload is damaged or cut off: its MD5 differs"
-        trouble = (Malformed(record.start, record.end, what),)
-    return payload.decode("utf-8", "replace"), end, trouble
+    return end
+
+
+def _with_text(told: dict[str, Any], raw: bytes) -> dict[str, Any]:
+    return {**told, "text": _untabbed(raw).decode("utf-8", "replace")}
+
+
+def _untabbed(raw: bytes) -> bytes:
+    return raw[1:].replace(b"\n\t", b"\n")
+
+
+#: payloads that were found whole, by their MD5 and a hash of theirs: traces repeat themselves
+_whole: dict[str, int] = {}
+_MAX_WHOLE = 4096
+
+
+def _is_whole(raw: bytes, wanted: str) -> bool:
+    known = hash(raw)
+    if _whole.get(wanted) == known:
+        return True
+    if hashlib.md5(_untabbed(raw), usedforsecurity=False).hexdigest() != wanted:
+        return False
+    if len(_whole) >= _MAX_WHOLE:
+        _whole.clear()
+    _whole[wanted] = known
+    return True
 
 
 def _compile_id(envelope: _Envelope) -> str | None:
@@ -241,27 +261,16 @@ def _compile_id(envelope: _Envelope) -> str | None:
     return None
 
 
-def _frames(stack: Any) -> tuple[Frame, ...]:
-    """The frames of a stack; a file is `#` and its number in the string table."""
-    if not isinstance(stack, list):
-        return ()
-    return tuple(
-        Frame(
-            function=_text(frame.get("name")),
-            file=f"#{frame.get('filename')}",
-            line=frame["line"] if isinstance(frame.get("line"), int) else None,
-            text=_text(frame.get("loc")),
-        )
-        for frame in stack[:64]
-        if isinstance(frame, dict)
-    )
-
-
 def _text(value: object) -> str | None:
     return value[:4000] if isinstance(value, str) else None
 
 
-def _draft(record: _Record, kind: type[Event], fields: dict[str, Any], end: int) -> Draft:
+def _draft(
+    record: _Record,
+    kind: type[Event],
+    fields: dict[str, Any] | Callable[[], dict[str, Any]],
+    end: int,
+) -> Draft:
     head = record.head
     stamp = f"{head['date'].decode()} {head['time'].decode()}.{head['fraction'].decode()}000"
     rank = record.envelope.rank
@@ -270,7 +279,7 @@ def _draft(record: _Record, kind: type[Event], fields: dict[str, Any], end: int)
         fields=fields,
         start=record.start,
         end=end,
-        text=head[0] + b"...",
+        text=bytes(head[0]) + b"...",
         prefix=Prefix(
             rank if isinstance(rank, int) else None, head["pid"].decode(), Clock("python", stamp)
         ),

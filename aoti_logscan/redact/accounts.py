@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, with_new
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import is_token
@@ -11,69 +12,69 @@ from aoti_logscan.redact.words import COMMON, NO_SECRET_USERS
 
 _NAME = r"(?P<value>[A-Za-z_][\w.-]{1,63}+)"
 # user: anna   Owner: anna   X-Forwarded-User: anna   at the end of a line or before another key
-_COLON = re.compile(
+_COLON = lazy_re(
     r"(?<![A-Za-z.])(?:[Uu]ser(?:name)?|[Oo]wner|[Ll]ogin)\s{0,2}:\s{1,8}"
     rf"{_NAME}(?=\s{{0,8}}$|[,;)}}]|\s{{1,8}}\w{{1,40}}[:=])"
 )
 # Currently logged in as: anna (team)   running as user anna   denied for user 'anna'
-_SAID = re.compile(
+_SAID = lazy_re(
     r"(?:\b[Ll]ogged in as:?\s{1,4}|\b[Rr]unning as (?:user )?|\buser(?: name)?:? [\"']"
     rf"(?=[\w.-]{{2,64}}[\"'])|\bgetuser\(\)\s?(?:->|=|:)\s?[\"']|\[sudo\] password for )"
     rf"{_NAME}(?![\w(/\[=])"
     r"(?: \((?P<team>[\w-]{2,64}+)\))?"
 )
 # anna is not in the sudoers file
-_SUDOER = re.compile(rf"(?<![\w.-]){_NAME}(?= is not in the sudoers)")
+_SUDOER = lazy_re(rf"(?<![\w.-]){_NAME}(?= is not in the sudoers)")
 # UserId=anna(1001)   Account=acme   'mlflow.user': 'anna'   uid=anna,ou=people   user.name=Anna K
-_FIELD = re.compile(
+_FIELD = lazy_re(
     r"(?:\b(?:UserId|GroupId)=(?=[\w.-]{2,64}\()|\bAccount=(?=\w)|--account[= ]"
     r"|[\"'][\w.]{1,30}\.user[\"']\s?:\s?[\"']|\buid=(?=[\w.-]{2,64},\w{1,20}=))"
     rf"{_NAME}"
 )
 # Author: Anna Kowalczyk <anna@example.com>   user.name=Anna Kowalczyk
-_FULL_NAME = re.compile(
+_FULL_NAME = lazy_re(
     r"(?:\b(?:Author|Committer|Commit|Signed-off-by|Co-authored-by|Reviewed-by|Tested-by|Maintainer)"
     r"\s?:\s{1,8}(?=[^<>\n:]{2,80}\s<)|\buser\.name\s?=\s?)"
     r"(?P<value>[^\W\d_][\w.' -]{1,60}+)"
 )
 # User: ACME\anna
-_DOMAIN_USER = re.compile(
+_DOMAIN_USER = lazy_re(
     r"(?i)\b(?:user(?:name)?|login|account|owner|as)[\s:='\"]{1,4}(?P<domain>[a-z][\w-]{1,30})"
     rf"(?P<slash>\\{{1,2}}){_NAME}"
 )
 # rows of `ps aux`, `ps -ef`, `who`
-_PROCESS = re.compile(
+_PROCESS = lazy_re(
     r"^(?P<value>[A-Za-z_][\w.-]{1,63}\+?)(?=\s{1,20}\d{1,8}\s{1,12}(?:\d{1,4}\.\d\s{1,8}\d{1,3}\.\d\s"
     r"|\d{1,8}\s{1,8}\d{1,3}\s{1,8}[\w:]{3,8}\s{1,8}(?:\?|pts/\d{1,4}|tty\w{1,6})\s)"
     r"|\s{1,20}(?:pts/\d{1,4}|tty\d{1,3})\s{1,12}(?:\d{4}-\d\d-|[A-Z][a-z]{2} ))"
 )
 # a row of `top`
-_TOP = re.compile(
+_TOP = lazy_re(
     r"^\s{0,8}\d{1,8}\s(?P<value>[A-Za-z_][\w.-]{1,63}\+?)(?=\s{1,12}(?:\d{1,3}|rt)\s{1,6}-?\d{1,3}\s{1,8}"
     r"[\d.]{1,12}[kmgtp]?\s{1,8}[\d.]{1,12}[kmgtp]?\s{1,8}[\d.]{1,12}[kmgtp]?\s[RSDZTIt]\s)"
 )
 # a row of `ls -l`
-_LISTED = re.compile(
+_LISTED = lazy_re(
     r"^\s{0,8}(?P<head>[bcdlps-][rwxsStT-]{9}[.+@]?\s{1,8}\d{1,8}\s)(?P<value>[A-Za-z_][\w.-]{1,63}+)\s{1,20}"
     r"(?P<group>[A-Za-z_][\w.-]{0,63}+(?: [a-z]{1,20})?)(?=\s{1,20}\d)"
 )
 # a row of `squeue`:   1234567  gpu  train.sh  anna  R  0:10  1  gpu-a17
-_QUEUED = re.compile(
+_QUEUED = lazy_re(
     r"^\s{0,20}\d{1,12}(?:_\S{1,20})?\s{1,20}\S{1,40}\s{1,20}\S{1,40}\s{1,20}(?P<value>[A-Za-z_][\w.-]{1,63}+)"
     r"(?=\s{1,12}(?:R|PD|CG|CF|CD|F|S|TO|OOM)\s{1,12}[\d:-]{3,20}\s{1,12}\d{1,6}\s)"
 )
 # | anna(100M)   | anna:python/4242(100M)   of `gpustat`
-_GPUSTAT = re.compile(r"(?<=MB \| )(?P<value>[A-Za-z_][\w.-]{1,63}+)(?=(?::\S{1,80})?\(\d{1,9}M\))")
+_GPUSTAT = lazy_re(r"(?<=MB \| )(?P<value>[A-Za-z_][\w.-]{1,63}+)(?=(?::\S{1,80})?\(\d{1,9}M\))")
 # git@host:anna/repo.git   wandb.ai/anna/repo
-_REPOSITORY = re.compile(
+_REPOSITORY = lazy_re(
     r"(?:\bgit@[\w.-]{1,252}+:|\bwandb\.(?:ai|io)/(?!site|docs|articles|fully-conn|authorize|settings"
     r"|home|login))(?P<value>[\w.-]{1,100}+/[\w./-]{1,200}+)"
 )
-_PUBLIC_REPOSITORY = re.compile(
+_PUBLIC_REPOSITORY = lazy_re(
     r"(?i)(?:pytorch|triton-lang|openai|vllm-project|sgl-project|nvidia|rocm|intel|huggingface|facebook\w*"
     r"|meta-pytorch|microsoft|google|numpy|python|llvm)/.*"
 )
-_TYPE = re.compile(r"_.*|[A-Z]\w*[A-Z]\w*|\w+\.[A-Z].*")
+_TYPE = lazy_re(r"_.*|[A-Z]\w*[A-Z]\w*|\w+\.[A-Z].*")
 #: what stands where a name may, and is none
 _NO_NAME = frozenset(
     """

@@ -5,22 +5,23 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, with_new
 from aoti_logscan.redact.known import Known
 
-_IP4 = re.compile(r"(?P<value>\d(?<![A-Za-z0-9.].)\d{0,2}+(?:\.\d{1,3}+){3})(?!\w|\.\d)")
-_IP6 = re.compile(
+_IP4 = lazy_re(r"(?P<value>\d(?<![A-Za-z0-9.].)\d{0,2}+(?:\.\d{1,3}+){3})(?!\w|\.\d)")
+_IP6 = lazy_re(
     r"(?P<value>[0-9a-fA-F](?<![\w:.].)[0-9a-fA-F]{0,3}+(?::[0-9a-fA-F]{0,4}+){2,7}+)(?![\w:])"
 )
-_MAC = re.compile(
+_MAC = lazy_re(
     r"(?P<value>[0-9A-Fa-f](?<![0-9A-Za-z:.-].)[0-9A-Fa-f](?P<sign>[:-])(?:[0-9A-Fa-f]{2}(?P=sign)){4}"
     r"[0-9A-Fa-f]{2})(?![0-9A-Za-z]|[:-][0-9A-Fa-f])"
 )
-_IP4_HINT = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d")
+_IP4_HINT = lazy_re(r"\.\d{1,3}\.\d{1,3}\.\d")
 # `::` or seven colons, else `_ip6` has it for no address
-_IP6_HINT = re.compile(r":(?<=[0-9a-fA-F]:)(?::|(?:[0-9a-fA-F]{1,4}:){6})")
-_MAC_HINT = re.compile(r"[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]")
-_VERSION_BEFORE = re.compile(
+_IP6_HINT = lazy_re(r":(?<=[0-9a-fA-F]:)(?::|(?:[0-9a-fA-F]{1,4}:){6})")
+_MAC_HINT = lazy_re(r"[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]")
+_VERSION_BEFORE = lazy_re(
     r"(?i)(?:versions?|torch\w*|cuda\w*|cudnn|cublas\w*|nccl|driver|release|toolkit|build|triton"
     r"|python|rocm|miopen|tensorrt|nvidia-[\w-]+|[=<>~!]=)[\s\"':=(v]{0,12}\Z"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.environment import NAME_AND_VALUE, is_harmless, variable
 from aoti_logscan.redact.finder import secret_token, with_new
 from aoti_logscan.redact.hosts import host_token
@@ -15,35 +16,35 @@ from aoti_logscan.redact.tokens import is_token
 from aoti_logscan.redact.words import is_private_host
 
 # -----BEGIN RSA PRIVATE KEY-----\nMIIE...   a log may end in it
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = lazy_re(
     r"(?P<head>-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
     r"(?P<value>(?:(?!-----BEGIN )[\s\S]){0,20000}?)"
     r"(?P<foot>-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
 )
-_CUT_PRIVATE_KEY = re.compile(
+_CUT_PRIVATE_KEY = lazy_re(
     r"(?m)(?P<head>-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
     r"(?P<value>(?:[\\\s]++n?[A-Za-z0-9+=][A-Za-z0-9+/=]{15,}+)++"
     r"(?:(?:\\{1,8}n|\n)[A-Za-z0-9+/=]{1,64}+(?=[\"'\\]|\s*?$))?)"
 )
 # ...and may begin in it
-_REST_OF_PRIVATE_KEY = re.compile(
+_REST_OF_PRIVATE_KEY = lazy_re(
     r"(?m)^(?P<value>(?:[A-Za-z0-9+/=]{1,76}(?:\n|\\{1,8}n)){1,400})"
     r"(?=-----END [A-Z ]{0,40}PRIVATE KEY)"
 )
 # export KEYS="one\ntwo"   closed at the end of a later line
-_LONG_VARIABLE = re.compile(
+_LONG_VARIABLE = lazy_re(
     r"(?m)^(?P<head>[^\n\"]{0,80}?(?:\b(?:export|declare -x)\s)?"
     r"\b(?P<name>[A-Z_][A-Z0-9_]{1,63}+)=)\""
     r"(?P<value>[^\n\"]{0,4000}+(?:\n[^\n\"]{0,4000}+){1,40}?)\"[;\s]{0,4}$"
 )
-_LONG_BEFORE = re.compile(r"(?:.*[$#>+\]:|] )?\s*(?:(?:export|declare -x)\s)?[A-Z0-9_]+=")
+_LONG_BEFORE = lazy_re(r"(?:.*[$#>+\]:|] )?\s*(?:(?:export|declare -x)\s)?[A-Z0-9_]+=")
 # password=\nhunter2
-_VALUE_BELOW = re.compile(
+_VALUE_BELOW = lazy_re(
     rf"(?im)(?P<key>{SECRET_KEY})[\"']?[^\S\n]{{0,4}}(?P<sign>[=:])[^\S\n]{{0,4}}\\?\r?\n"
     r"[^\S\n]{0,40}[\"']?(?P<value>[^\s\"':]{4,400}+)[\"']?[^\S\n]{0,4}\r?$"
 )
 # $ hostname -f\ngpu01.acme.de
-_HOSTNAME = re.compile(
+_HOSTNAME = lazy_re(
     r"(?m)^(?P<head>[^\n]{0,100}[$#%>+] hostname(?: -[a-zA-Z]{1,2})?[^\S\n]{0,4}\r?\n)"
     r"(?P<value>[A-Za-z0-9][\w.-]{1,252})(?=\r?$)"
 )

@@ -6,38 +6,39 @@ import math
 import re
 from collections import Counter
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.words import PUBLIC_HOST
 
 # a secret without a key: it changes between kinds of characters far more often than words do
-_LONG = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{20,}+")
+_LONG = lazy_re(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{20,}+")
 #: what drawn words are made of where `-` and `_` are drawn too
-_DRAWN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9](?:[\w-]{18,98}+)(?![\w-])")
-_SEPARATOR = re.compile(r"[_-]")
+_DRAWN = lazy_re(r"(?<![A-Za-z0-9])[A-Za-z0-9](?:[\w-]{18,98}+)(?![\w-])")
+_SEPARATOR = lazy_re(r"[_-]")
 #: what names of functions and types hold that change as often as drawn words do
-_NAME = re.compile(
+_NAME = lazy_re(
     r"[Ff]loat\d|[Aa]vx|Sleef|CUDA|[Gg]emm|[Tt]ensor|[Tt]emplate|[Kk]ernel|Conv|Int\d|ReLU|MKL|mklg"
     r"|perCh|\A0x[0-9A-F]+|2at\d|3c10|4c10d|5torch|8pybind|St\d{1,2}[a-z_]{3}|ListI|NS\d?_|S\d_E"
     r"|RKS\d?_"
 )
-_GENERATED = re.compile(
+_GENERATED = lazy_re(
     r"[a-z]?[a-z2-7]{24,60}|[A-Z2-7]{24,60}|(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}"
     r"|[0-9a-f]{96}|[0-9a-f]{128})|(?:[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})|0x[0-9a-fA-F]+|[\d_-]+"
     r"|_*Z[A-Z0-9].*|N(?:St)?\d{1,3}[a-z_]\w*E\w*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 # a word of four letters or more that can be spoken
-_CAPITAL_WORD = re.compile(r"[A-Z](?=[a-z]{0,2}[aeiou])[a-z]{3,}")
-_WORD = re.compile(r"[A-Z]?[a-z]{2,}")
+_CAPITAL_WORD = lazy_re(r"[A-Z](?=[a-z]{0,2}[aeiou])[a-z]{3,}")
+_WORD = lazy_re(r"[A-Z]?[a-z]{2,}")
 #: characters that a name of a class has at most
 _NAMES = 80
-_PIECES = re.compile(r"[^/_=-]+")
-_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])|[A-Z](?=[A-Z][a-z])")
-_IN_PUBLIC_URL = re.compile(
+_PIECES = lazy_re(r"[^/_=-]+")
+_CHANGE = lazy_re(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])|[A-Z](?=[A-Z][a-z])")
+_IN_PUBLIC_URL = lazy_re(
     rf"//{PUBLIC_HOST.pattern.removeprefix('(?i)')}/[^\s\"'?]*\Z", re.IGNORECASE
 )
 # the beginning of a C++ symbol, or a namespace in the name of a type
-_MANGLED = re.compile(
+_MANGLED = lazy_re(
     r"_*Z[A-Z0-9]|.*?(?:2at\d|3c10\d|4c10d\d|5torch\d|8pybind11\d|St\d{1,2}[a-z_]{3})"
 )
 _AWS_SECRET = 40
@@ -46,7 +47,7 @@ _SHORT = 20
 #: of the places between two characters, how many must be changes: words in a name have 0.2 at most
 _CHANGES = 0.3
 _CHANGES_OF_AWS = 0.2
-_SMALL_WORD = re.compile(r"[a-z]{5}|^/|//")
+_SMALL_WORD = lazy_re(r"[a-z]{5}|^/|//")
 #: bits a character: a name of repeated letters and numbers (`0d1d2d3d4d5d6d`) has less
 _BITS = 3.4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, with_new
 from aoti_logscan.redact.known import Known
 
@@ -12,49 +13,49 @@ _ASSIGNED = (
     r"[A-Z_](?<!\w.)[A-Z0-9_]{1,63}+="
     r"(?:\"[^\"\n]{0,4000}+(?:\"|$)|'[^'\n]{0,4000}+(?:'|$)|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
 )
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_re(
     r"(?P<name>[A-Z_][A-Z0-9_]{1,63}+)=(?P<quote>[\"']?)(?P<value>(?<=\")[^\"\n]+|(?<=')[^'\n]+"
     r"|[^\s\"'`;&|,)\]}\\]+)"
 )
-_ENVIRONMENT = re.compile(rf"(?P<run>{_ASSIGNED}(?:\s{{1,4}}{_ASSIGNED})*+)(?P<last>\s*\Z)?")
-_ENVIRONMENT_BEFORE = re.compile(
+_ENVIRONMENT = lazy_re(rf"(?P<run>{_ASSIGNED}(?:\s{{1,4}}{_ASSIGNED})*+)(?P<last>\s*\Z)?")
+_ENVIRONMENT_BEFORE = lazy_re(
     r"(?:^\s{0,40}|[$#>+] |\b(?:export|setenv|env)\s{1,4}|\bdeclare -x\s{1,4}|\s-e\s{0,4}"
     r"|\s--env[=\s]\s{0,4}|\bEnvironment=\"?|[\"']|(?:;|&&)\s{0,4}|\b[sS][eE][tT]\s{1,4}\"?"
     r"|\$env:|[\x00\v\f])\Z"
 )
-_PREFIX_BEFORE = re.compile(r"[\]:|] {1,4}\Z")
+_PREFIX_BEFORE = lazy_re(r"[\]:|] {1,4}\Z")
 # [rank3]:   2026-02-11T08:09:10.1Z stderr F   (EngineCore pid=269)   trainer-1 |
-_LAUNCHER = re.compile(
+_LAUNCHER = lazy_re(
     r"\s*(?:(?:\[[^\]]{1,80}\]:?|\S{1,64} std(?:err|out) [FP]|\([^()]{1,80}\)|\S{1,64} {1,8}\|)"
     r"\s{1,4}){1,3}"
 )
 # no MY_KEY=x in   2026-01-01 10:00:00 DB_URL=x   where two words make the name
-_IN_SENTENCE = re.compile(
+_IN_SENTENCE = lazy_re(
     r"(?:^|(?<=[^\s,(=\[]\s))(?P<name>[A-Z][A-Z0-9]{0,40}+(?:_[A-Z0-9]{1,40}+){1,8}+)="
     r"(?P<quote>[\"']?)(?P<value>(?<=\")[^\"\n]++|(?<=')[^'\n]++|[^\s\"'`;&|,)\]}\\]{1,4000}+)"
 )
 # $env:API_URL = "x"   set -x API_URL x   setenv API_URL x
-_SHELL = re.compile(
+_SHELL = lazy_re(
     r"(?:\$env:(?P<windows>[A-Za-z_]\w{1,63}+)\s{0,4}=\s{0,4}"
     r"|\b(?:set\s{1,4}-[gUulx]{1,4}(?:\s{1,4}-[gUulx]{1,4})?|setenv)\s{1,4}(?P<other>[A-Za-z_]\w{1,63}+)"
     r"\s{1,4})[\"']?(?P<value>(?<=[\"'])[^\"'\n]++|[^\s\"';&|]++)"
 )
 # {'MY_URL': 'x', 'PATH': '/usr/bin'}
 _DUMP_ENTRY = r"[\"'][A-Z_][A-Z0-9_]{1,63}+[\"']\s?:\s?(?:\"[^\"\n]{0,4000}+\"|'[^'\n]{0,4000}+')"
-_DUMP = re.compile(rf"(?P<run>{_DUMP_ENTRY}(?:,\s{{0,4}}{_DUMP_ENTRY})++)")
-_DUMP_HINT = re.compile(r"[\"']\s?:(?<=[A-Z0-9_]{2}[\"']:)")
+_DUMP = lazy_re(rf"(?P<run>{_DUMP_ENTRY}(?:,\s{{0,4}}{_DUMP_ENTRY})++)")
+_DUMP_HINT = lazy_re(r"[\"']\s?:(?<=[A-Z0-9_]{2}[\"']:)")
 _OF_PROCESS = frozenset(("PATH", "HOME", "USER", "PWD", "SHELL", "LANG", "TERM", "HOSTNAME"))
 # environ({'FOO': 'bar'})   {"name": "FOO", "value": "bar"}
-_ENVIRON = re.compile(r"\benviron\(\{(?P<run>[^\n]*)")
-_ENTRY = re.compile(
+_ENVIRON = lazy_re(r"\benviron\(\{(?P<run>[^\n]*)")
+_ENTRY = lazy_re(
     r"(?P<quote>[\"'])(?P<name>[A-Z_][A-Z0-9_]{1,63}+)(?P=quote)\s?:\s?[\"'](?P<value>[^\"'\n]+)"
 )
 #: an entry of a manifest, which may be spread over lines
-NAME_AND_VALUE = re.compile(
+NAME_AND_VALUE = lazy_re(
     r"\bname[\"']?\s{0,8}:\s{0,8}[\"']?(?P<name>[A-Z_][A-Z0-9_]{1,63}+)[\"']?\s{0,8},?\s{0,200}"
     r"[\"']?\bvalue[\"']?\s{0,8}:\s{0,8}+(?![|>])[\"']?(?P<value>[^\"'\n,}]{1,4000}+)"
 )
-_HARMLESS_VARIABLE = re.compile(
+_HARMLESS_VARIABLE = lazy_re(
     r"(?:OMP|MKL|KMP|OPENBLAS|NUMEXPR|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|GLOO|UCX|TORCH|PYTORCH|PYTHON"
     r"|AOT|AOTI|AOTINDUCTOR|INDUCTOR|DYNAMO|FUNCTORCH|TRITON|HIP|ROCR|ROCM|AMD|MIOPEN|GPU|XPU"
     r"|SYCL|ONEDNN|DNNL|ATEN|C10|GLOG|KINETO|LC|TORCHINDUCTOR|TORCHDYNAMO|TORCHELASTIC|VLLM|SGLANG"
@@ -68,7 +69,7 @@ _HARMLESS_VARIABLE = re.compile(
     r"|(?:CMAKE|USE|BUILD|WITH|ENABLE|PERF_WITH|FORCE|HAVE|ERR|ERROR|EXIT)_\w+|NUM_\w+|MAX_\w+"
 )
 #: a name that begins harmlessly, and ends in a word for a secret or a person
-_PRIVATE_VARIABLE = re.compile(
+_PRIVATE_VARIABLE = lazy_re(
     r".+_(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PW|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY"
     r"|CREDENTIALS?|CREDS|AUTH|COOKIE|OWNER|USER|USERNAME|LOGIN|EMAIL|AUTHOR|ACCOUNT|CUSTOMER)"
     r"(?<!SUDO_USER)"
@@ -83,7 +84,7 @@ _CONSTANT_WORDS = frozenset(
     MAX MIN ROUNDED SPLIT SWIZZLE TRANSPOSE TRANSPOSED BROADCAST CONTIGUOUS ORDER MODE PERSISTENT
     """.split()  # noqa: SIM905
 )
-_HARMLESS_VALUE = re.compile(
+_HARMLESS_VALUE = lazy_re(
     r"(?i)[\d.,:x-]{0,12}|true|false|yes|no|on|off|none|null|auto|default|debug|info|warn(?:ing)?"
     r"|error|cpu|cuda(?::\d+)?|hip|xpu|gpu|(?:tl|torch)\.\w+|(?:b?float|u?int|bf|fp)\d+|c(?:\.utf-?8)?"
     r"|[a-z]{2}_[a-z]{2}\.utf-?8|\$.*|<.*"
@@ -160,7 +161,7 @@ def _is_constant(name: str) -> bool:
 
 
 # the end of a name
-_ENVIRONMENT_HINT = re.compile(r"=(?<=[A-Z0-9_]{2}=)")
+_ENVIRONMENT_HINT = lazy_re(r"=(?<=[A-Z0-9_]{2}=)")
 FINDERS = (
     Finder(("=",), _ENVIRONMENT, _environment, hint=_ENVIRONMENT_HINT),
     Finder(("environ(",), _ENVIRON, _environ),

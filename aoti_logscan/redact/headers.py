@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, any_of, with_new
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import ISSUED
@@ -18,17 +19,17 @@ _SCHEME = (
 _FIELD = (
     rf"(?:[\w.-]{{1,64}}+=\\{{0,3}}\"[^\"\n]{{0,2000}}+\"?|(?:[^\s\"'\\,;<>]|{ISSUED}){{1,8000}}+)"
 )
-_HEADER = re.compile(
+_HEADER = lazy_re(
     r"(?i)\b(?P<name>(?:proxy-)?authorization|private-token|(?:set-)?cookie|[\w-]{0,40}subscription-key"
     r"|x(?:-[a-z0-9]{1,30}){0,4}-(?:token|key|secret|password|signature))\b"
     r"[\"'\\]{0,8}\s{0,4}(?:[:=,]|->)\s{0,4}[\[(]?[\"'\\]{0,8}(?:b[\"'])?"
     rf"{_SCHEME}(?P<value>{_FIELD}(?:[,;]\s{{0,2}}{_FIELD}){{0,40}}+)"
 )
 # Bearer abc...
-_BEARER = re.compile(r"(?i)\bbearer\s{1,4}(?P<value>[\w.~+/-]{16,8000}+=*+)")
+_BEARER = lazy_re(r"(?i)\bbearer\s{1,4}(?P<value>[\w.~+/-]{16,8000}+=*+)")
 # Basic YW5uYTpodW50ZXIy
-_BASIC = re.compile(r"\b[Bb]asic\s{1,4}(?P<value>[A-Za-z0-9+/]{8,1000}+={0,2})")
-_NO_SECRET = re.compile(
+_BASIC = lazy_re(r"\b[Bb]asic\s{1,4}(?P<value>[A-Za-z0-9+/]{8,1000}+={0,2})")
+_NO_SECRET = lazy_re(
     r"(?i)none|null|true|false|required|missing|invalid|expired|\d{1,3}|\*+|\.+|%\w"
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, any_of, secret_token, with_new
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import is_token
@@ -28,11 +29,11 @@ _QUOTED = (
 _UNQUOTED = (
     r"(?P<value>[^\s\"'`,;&|()\[\]{}\\]{1,4000}+(?:(?<=[!$#%^*])[^\s\"'`,;\\]{1,400}+)?+)(?![(\[{])"
 )
-_SECRET = re.compile(
+_SECRET = lazy_re(
     rf"(?i)(?=[a-hlmpr-u\u017f])(?P<key>{SECRET_KEY})[\"'\\]{{0,8}}\s{{0,8}}(?P<sign>:|=>?)\s{{0,8}}"
     rf"(?:{_QUOTED}|{_UNQUOTED})"
 )
-_SECRET_OPTION = re.compile(
+_SECRET_OPTION = lazy_re(
     rf"(?i)(?<![\w-])--?(?:[a-z0-9]{{1,20}}[_-]){{0,3}}(?P<key>{SECRET_KEY})"
     r"(?P<sign>\s{1,4}|[\"'],\s{0,4}(?=[\"']))"
     rf"(?:{_QUOTED}|{_UNQUOTED})"
@@ -43,45 +44,45 @@ _SECRET_NEEDS = (
     *("pw", "auth", "cookie", "session"),
 )
 #: where a key that names a secret ends, and its value begins
-_SECRET_HINT = re.compile(
+_SECRET_HINT = lazy_re(
     r"[AaDdEeIiLlOoPpRrSs\u017fTtWw][DdEeHhLlNnSs\u017fTtWwYy]"
     r"[\"'\\]{0,8}\s{0,8}[:=]"
 )
 # password: correct horse battery   to the end of the line, or of the sentence
-_WORDS = re.compile(
+_WORDS = lazy_re(
     r"(?i)(?P<key>passw(?:or)?d|passphrase)\s{0,4}:\s{1,4}(?P<first>[^\s\"'`,;&|()\[\]{}\\<]{1,200}+)"
     r"(?P<value>(?: (?![\w.-]{1,64}[=:])[^\s\"'`,;&|()\[\]{}\\<]{1,200}+){1,12}+)"
 )
 #   password hunter2   on a line of its own, as in a .netrc
-_PASSWORD_LINE = re.compile(r"^\s{0,40}(?P<key>password)\s{1,8}(?P<value>\S{1,1000})\s{0,8}$")
+_PASSWORD_LINE = lazy_re(r"^\s{0,40}(?P<key>password)\s{1,8}(?P<value>\S{1,1000})\s{0,8}$")
 # <password>hunter2</password>   <add key="ApiKey" value="abc"/>
-_ELEMENT = re.compile(rf"(?i)<[\w:.-]{{0,64}}(?P<key>{SECRET_KEY})>(?P<value>[^<>\n]{{1,4000}}+)</")
-_ADDED = re.compile(
+_ELEMENT = lazy_re(rf"(?i)<[\w:.-]{{0,64}}(?P<key>{SECRET_KEY})>(?P<value>[^<>\n]{{1,4000}}+)</")
+_ADDED = lazy_re(
     rf"(?i)\b(?:key|name)=[\"'][\w:.-]{{0,64}}(?P<key>{SECRET_KEY})[\"']\s{{1,8}}value=[\"']"
     r"(?P<value>[^\"'\n]{1,4000}+)"
 )
 # api key 0123456789abcdef0123456789abcdef
-_NAMED_HEX = re.compile(
+_NAMED_HEX = lazy_re(
     r"(?i)\b(?:api|access|secret|account|private|license)[ _-]?key(?: is)?[ :=]{1,4}"
     r"(?P<value>[0-9a-f]{24,128})(?![0-9a-z])"
 )
 # what stands for a secret in messages and code; a password may be a number
-_NO_SECRET = re.compile(
+_NO_SECRET = lazy_re(
     r"(?i)true|false|yes|no|none|null|nil|str|int|bool|bytes|string|optional|required|missing"
     r"|invalid|expired|incorrect|wrong|redacted|hidden|\*+|-+|=+|\.+|(?-i:\$[A-Z_][A-Z0-9_]*)|\$\{.*"
     r"|%\(?\w+.*|<[a-z _-]*>?"
     r"|(?:self|cls)\..*|(?:os|args|config|cfg|conf|settings|options|opts|kwargs|params|env|ctx"
     r"|request)\.[a-z_.]+"
 )
-_NO_TOKEN = re.compile(r"(?i)\$\w+|<.*|[/~].*|[a-z_]+\.[a-z_.]+")
-_NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{0,6})?")
+_NO_TOKEN = lazy_re(r"(?i)\$\w+|<.*|[/~].*|[a-z_]+\.[a-z_.]+")
+_NUMBER = lazy_re(r"-?\d{1,6}(?:\.\d{0,6})?")
 #: keys that name other things as often: passes of a compiler, sessions
 _WEAK = frozenset(("pass", "pw", "auth", "cookie", "session"))
-_COMPILER_PASS = re.compile(
+_COMPILER_PASS = lazy_re(
     r"(?i)(?:pre|post|custom|fusion|grad|graph|joint|gemm|cat|forward|backward|fx|opt\w*|first"
     r"|second|inference|decompos\w*|final|each|this|next|last)[_ -]\Z"
 )
-_ASSIGNS_BEFORE = re.compile(r"(?:^|[{,(?&])\s{0,40}[\"']?\Z")
+_ASSIGNS_BEFORE = lazy_re(r"(?:^|[{,(?&])\s{0,40}[\"']?\Z")
 
 
 def _secret_value(known: Known, match: re.Match[str]) -> str:

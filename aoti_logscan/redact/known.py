@@ -8,6 +8,7 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.tokens import ISSUED, Tokens
 from aoti_logscan.redact.words import COMMON, looks_like_host
 
@@ -16,13 +17,13 @@ _MAX_ALIASES = 100
 _FEW = 64
 
 # a token, what escapes a character before a name, or what a name is made of
-_PIECE = re.compile(
+_PIECE = lazy_re(
     rf"{ISSUED}|\\\\|\\u[0-9a-fA-F]{{4}}|\\x[0-9a-fA-F]{{2}}|\\[nrt]|%[0-9a-fA-F]{{2}}"
     r"|\x1b\[[0-9;]{0,20}m|[^\W_]+"
 )
 _OPERATORS = ("aten.", "aten::", "prims.", "torch.", "tl.", "ops.", "libdevice.", "tl_math.")
-_GENERATED_NAME = re.compile(r"(?:triton|cpp|aoti|extern|torch|aten|at|c10)_|_Z")
-_IDENTIFIER_BEFORE = re.compile(r"(?<!\w)\w+\Z")
+_GENERATED_NAME = lazy_re(r"(?:triton|cpp|aoti|extern|torch|aten|at|c10)_|_Z")
+_IDENTIFIER_BEFORE = lazy_re(r"(?<!\w)\w+\Z")
 
 
 class _Name(NamedTuple):

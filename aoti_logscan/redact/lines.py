@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import re
+
+from aoti_logscan.lazy_re import lazy_re
 
 # a path of Windows, where `\n` begins a folder; else what ends a line of escaped text: `\n`, `\\n`
-_ESCAPED_END = re.compile(
+_ESCAPED_END = lazy_re(
     r"(?<![A-Za-z])[A-Za-z]:(?:\\\\(?:[^\s\"'\\]|\\\\)*+|\\(?!\\)(?:[^\s\"'\\]|\\(?!\\))*+)"
     r"|(?<!\\)(?:\\{2}[\w.$?-]{1,252}+\\(?=[\w$])|\\{4}[\w.$?-]{1,252}+\\{2}(?=[\w$]))[^\s\"']*+"
     r"|(?P<end>(?<!\\)\\{1,8}[nrt])"
 )
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+_COLOUR = lazy_re(r"\x1b\[[0-9;]{0,20}m")
 #: blanks that logs do not have, which stand for colours, so that a word begins after one
 _BLANKS = "".join(map(chr, (*range(0x2000, 0x200B), 0x1680, 0x205F, 0x3000)))
 

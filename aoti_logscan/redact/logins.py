@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder
 from aoti_logscan.redact.hosts import host_token
 from aoti_logscan.redact.known import Known
@@ -17,22 +18,22 @@ from aoti_logscan.redact.words import (
 )
 
 # anna@gpu-node-17:~$   ssh anna@gpu01   anna@example.com
-_AT = re.compile(
+_AT = lazy_re(
     r"(?<![\w.@/+%-])(?P<user>[A-Za-z0-9_][\w.+%-]{0,63}+)@"
     r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(?![\w@(\[=-])"
 )
 # :~/x$   :/workspace#   in brackets, with a blank: ` x]$`
-_PROMPT_AFTER = re.compile(
+_PROMPT_AFTER = lazy_re(
     r":\\?[~/]|:[^\s:]{0,200}[$#%>] | (?:[~/]|<dir-)\S{0,200} [%$#] | MINGW\d\d "
 )
 # ┌──(anna㉿gpu01)-[~]
-_KALI = re.compile(
+_KALI = lazy_re(
     r"(?<=\()(?P<user>[A-Za-z_][\w.-]{0,63}+)(?P<at>[㉿💀])(?P<host>[A-Za-z0-9][\w.-]{0,251})(?=\)-\[)"
 )
-_PROMPT_IN_BRACKETS_AFTER = re.compile(r" [^\]\n$#]{0,200}\][$#] ")
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_PROMPT_IN_BRACKETS_AFTER = lazy_re(r" [^\]\n$#]{0,200}\][$#] ")
+_ADDRESS = lazy_re(r"0x[0-9a-fA-F]+")
 _REMOTE = ("ssh ", "scp ", "sftp ", "rsync ", "mosh ", "sshfs ", "ssh-copy-id ")
-_MAIL_HOST = re.compile(rf"(?i)(?:[a-z0-9-]{{1,63}}\.)+(?:{TLD}|(?!py\Z|so\Z|mt\Z)[a-z]{{2}})")
+_MAIL_HOST = lazy_re(rf"(?i)(?:[a-z0-9-]{{1,63}}\.)+(?:{TLD}|(?!py\Z|so\Z|mt\Z)[a-z]{{2}})")
 
 
 def _at(known: Known, match: re.Match[str]) -> str:

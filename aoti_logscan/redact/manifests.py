@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.environment import is_harmless, is_harmless_value
 from aoti_logscan.redact.finder import secret_token
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import is_token
 
 #: what says that a text may hold such lines
-HINT = re.compile(
+HINT = lazy_re(
     r"(?m)^[^\S\n]{0,200}(?:- )?(?:value|(?:stringD|d)ata|[eE]nv(?:ironment)?|[A-Z][A-Z0-9]*_\w+):"
 )
 # - name: DB_URL
-_LINE = re.compile(
+_LINE = lazy_re(
     r"(?P<indent>[^\S\n]{0,200})(?P<dash>-\s{1,8})?[\"']?(?P<key>[A-Za-z_][\w.-]{0,200}+)[\"']?\s{0,4}"
     r"(?P<sign>:(?:\s{1,40}|$)|=)(?P<value>.*)"
 )
-_IGNORED = re.compile(r"\s*(?:#.*)?")
-_BLOCK = re.compile(r"[|>][+-]?\d?\s*(?:#.*)?")
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{1,63}")
-_VALUE = re.compile(r"(?P<open>[\"']?)(?P<value>.*?)(?P<close>(?P=open),?\s*)")
+_IGNORED = lazy_re(r"\s*(?:#.*)?")
+_BLOCK = lazy_re(r"[|>][+-]?\d?\s*(?:#.*)?")
+_VARIABLE = lazy_re(r"[A-Z_][A-Z0-9_]{1,63}")
+_VALUE = lazy_re(r"(?P<open>[\"']?)(?P<value>.*?)(?P<close>(?P=open),?\s*)")
 # a value that is one word, and no type as in code
-_WORD = re.compile(r"(?!(?:int|str|bool|float|bytes|object|Any|None)$)[^\s\"'(\[{]*[^\s\"',(\[{]")
+_WORD = lazy_re(r"(?!(?:int|str|bool|float|bytes|object|Any|None)$)[^\s\"'(\[{]*[^\s\"',(\[{]")
 #: how many lines are looked at for what a line belongs to
 _NEAR = 12
 _KEYS_OF_ITEMS = frozenset(("name", "valueFrom", "env"))

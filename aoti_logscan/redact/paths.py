@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import ISSUED
@@ -20,11 +21,11 @@ _BEFORE = (
     r"|(?<=\[\dm.)|(?<=\[\d\dm.)|(?<=;\dm.)|(?<=;\d\dm.)|(?<=file://.))"
 )
 _MORE = rf"{_PART}(?:{_SLASH}{_PART})*+(?:{_SLASH})?+"
-_PATH = re.compile(
+_PATH = lazy_re(
     rf"{ISSUED}(?:{_SLASH}{_PART})*+|/{_BEFORE}{_MORE}|\\{_BEFORE}\\?+/{_MORE}"
     rf"|~{_BEFORE}[\w-]{{0,32}}+{_SLASH}{_MORE}"
 )
-_SYSTEM = re.compile(
+_SYSTEM = lazy_re(
     r"/(?:usr|lib\d{0,2}|bin|sbin|etc|proc|sys|dev(?!/shm/)|run(?!/media/|/user/)|boot|snap"
     r"|var/(?:folders|lib|log|run|cache|spool)|private/(?:var|tmp|etc)|System|Library"
     r"|Applications|nix/store|gnu/store|opt/(?:conda(?!/envs/)|python[\w.-]*|venv[\w.-]*|rocm[\w.-]*"
@@ -33,14 +34,14 @@ _SYSTEM = re.compile(
     r"|sysdeps|nptl|csu|build(?:dir)?/glibc[\w.-]*|v\d|api|health|metrics)(?:/.*)?"
     r"|/root(?:/[^/]*)?"
 )
-_TEMPORARY_FOLDER = re.compile(
+_TEMPORARY_FOLDER = lazy_re(
     r"/(?:tmp|var/tmp|dev/shm|run/user/\d+)/(?:(?:tmp|torchinductor_|aotinductor_|torchelastic_|pytest-|pip-"
     r"|triton|nvidia-mps|systemd-|cuda|cc)[^/]*"
     r"|(?=[^/]*(?:\d[A-Za-z]|[A-Za-z][A-Z]))[A-Za-z0-9]{5,8})(?:/.*)?"
     r"|/(?:tmp|var/tmp|dev/shm|run/user/\d+)(?:/[^/]*)?"
 )
 # from here on a path is torch's, Python's or generated
-_KEPT = re.compile(
+_KEPT = lazy_re(
     r"(?<=/)(?:(?:lib(?:64)?/python\d[\d.]*/)?(?:site|dist)-packages/|lib(?:64)?/python\d[\d.]*/"
     r"|(?:Lib|lib)/site-packages/|aten/src/|c10/|torchgen/|functorch/"
     r"|torch/(?:_\w+|csrc|nn|fx|utils|optim|cuda|distributed|export|include|lib|headeronly|ao|amp"
@@ -57,7 +58,7 @@ _PROGRAMS = frozenset(
         *("accelerate", "deepspeed", "compute-sanitizer", "cuda-gdb", "aoti-logscan"),
     )
 )
-_SUFFIX = re.compile(r"[^/]*[^/.][^/]*\.[A-Za-z][A-Za-z0-9]{0,11}(?:\.\d+)*|[^/]*\.so(?:\.\d+)*")
+_SUFFIX = lazy_re(r"[^/]*[^/.][^/]*\.[A-Za-z][A-Za-z0-9]{0,11}(?:\.\d+)*|[^/]*\.so(?:\.\d+)*")
 
 
 def _path(known: Known, match: re.Match[str]) -> str:

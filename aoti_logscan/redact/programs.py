@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, any_of, secret_token, with_new
 from aoti_logscan.redact.hosts import host_token
 from aoti_logscan.redact.known import Known
@@ -16,26 +17,26 @@ from aoti_logscan.redact.words import (
 )
 
 # curl -u anna:hunter2
-_CURL = re.compile(r"\s(?:-u|--user)[ =]?[\"']?(?P<value>[^\s:\"'/]{1,200}:[^\s\"']{1,1000})")
+_CURL = lazy_re(r"\s(?:-u|--user)[ =]?[\"']?(?P<value>[^\s:\"'/]{1,200}:[^\s\"']{1,1000})")
 # machine host login anna password hunter2
-_NETRC = re.compile(r"\blogin\s{1,4}(?P<user>\S{1,64})\s{1,4}password\s{1,4}(?P<value>\S{1,1000})")
+_NETRC = lazy_re(r"\blogin\s{1,4}(?P<user>\S{1,64})\s{1,4}password\s{1,4}(?P<value>\S{1,1000})")
 # lines of a .netrc:   machine git.acme.io   login anna
-_MACHINE_LINE = re.compile(r"^\s{0,40}machine\s{1,8}(?P<value>[A-Za-z0-9][\w.-]{0,252}+)\s{0,8}$")
-_LOGIN_LINE = re.compile(r"^\s{0,40}login\s{1,8}(?P<value>[A-Za-z_][\w.@-]{1,63}+)\s{0,8}$")
+_MACHINE_LINE = lazy_re(r"^\s{0,40}machine\s{1,8}(?P<value>[A-Za-z0-9][\w.-]{0,252}+)\s{0,8}$")
+_LOGIN_LINE = lazy_re(r"^\s{0,40}login\s{1,8}(?P<value>[A-Za-z_][\w.@-]{1,63}+)\s{0,8}$")
 _NO_LOGIN = frozenset(("required", "ok", "successful", "succeeded", "prompt", "shell", "page"))
 # sshpass -p hunter2 ssh x   mysql -h db -u anna -phunter2   docker login -p hunter2
-_SHORT_OPTION = re.compile(
+_SHORT_OPTION = lazy_re(
     r"\b(?:sshpass|mysql(?:dump|admin)?|mariadb|docker login|podman login)\s"
     r"(?:[^\n;|&]{0,200}?\s)??-p\s?(?P<quote>[\"']?)(?P<value>[^\s\"']{1,400}+)"
 )
 # mysql -uanna   psql -U anna
-_SHORT_USER = re.compile(
+_SHORT_USER = lazy_re(
     r"\b(?:(?:mysql(?:dump|admin)?|mariadb|docker login|podman login)\s(?:[^\n;|&]{0,200}?\s)??-u"
     r"|(?:psql|pg_dump|pg_restore)\s(?:[^\n;|&]{0,200}?\s)??-U)\s?"
     r"(?P<value>[A-Za-z_][\w.-]{1,63}+)"
 )
 # wandb login 0123...   huggingface-cli login --token x has its key
-_KEY_LOGIN = re.compile(
+_KEY_LOGIN = lazy_re(
     r"\b(?:wandb|neptune|comet) login\s(?:--?[\w-]{1,30}(?:=\S{1,200})?\s){0,4}"
     r"(?P<value>[A-Za-z0-9_-]{20,200}+)"
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from aoti_logscan.errors import LogscanError
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.known import Known
 from aoti_logscan.redact.tokens import TOKEN
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: seconds that a rule's regex may take on one line
 REGEX_TIMEOUT = 0.5
-_KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_KIND = lazy_re(r"[a-z][a-z0-9-]{0,30}")
 
 
 class RuleError(LogscanError):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, any_of
 
 # AKIAIOSFODNN7EXAMPLE   ghp_...   hf_...   eyJhbGciOi.eyJzdWIi.x   ssh-rsa AAAAB3Nza...
-_SHAPE = re.compile(
+_SHAPE = lazy_re(
     r"(?<![A-Za-z0-9])(?P<value>"
     r"(?:AKIA|ASIA|AGPA|AIDA|AROA|APKA|ABIA)[A-Z0-9]{10,16}(?![A-Z0-9])"
     r"|gh[pousr]_[A-Za-z0-9]{16,255}+|github_pat_[A-Za-z0-9_]{16,255}+"
@@ -31,15 +30,15 @@ _SHAPE_NEEDS = (
     *("dop_v1_", "hvs.", "age-secret", "eyj", " aaaa"),
 )
 # AC0123...   SK0123...   32 digits
-_TWILIO = re.compile(r"(?<![A-Za-z0-9])(?P<value>(?:AC|SK)[0-9a-f]{32})(?![A-Za-z0-9])")
-_TWILIO_HINT = re.compile(r"[CK][0-9a-f]{32}")
+_TWILIO = lazy_re(r"(?<![A-Za-z0-9])(?P<value>(?:AC|SK)[0-9a-f]{32})(?![A-Za-z0-9])")
+_TWILIO_HINT = lazy_re(r"[CK][0-9a-f]{32}")
 # hooks.slack.com/services/T000/B000/xxxx   x.webhook.office.com/webhookb2/...
-_WEBHOOK = re.compile(
+_WEBHOOK = lazy_re(
     r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks"
     r"|\.webhook\.office\.com/webhookb2)/(?P<value>[\w/@-]{8,400}+)"
 )
 # api.telegram.org/bot123456:ABC-DEF/sendMessage
-_BOT = re.compile(r"/bot(?P<value>\d{4,20}:[\w-]{16,80}+)")
+_BOT = lazy_re(r"/bot(?P<value>\d{4,20}:[\w-]{16,80}+)")
 
 FINDERS = (
     Finder(_SHAPE_NEEDS, _SHAPE, any_of("token")),

@@ -5,12 +5,13 @@ A value has the same token in all texts. A token that a text already holds is ne
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+
+from aoti_logscan.lazy_re import lazy_re
 
 #: a token of ours or of somebody else's, as a regex
 ISSUED = r"<[a-z][a-z0-9-]{0,30}-\d{1,9}>"
-TOKEN = re.compile(ISSUED)
+TOKEN = lazy_re(ISSUED)
 
 
 def is_token(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder, any_of, with_new
 from aoti_logscan.redact.hosts import host_token
 from aoti_logscan.redact.known import Known
@@ -11,40 +12,40 @@ from aoti_logscan.redact.tokens import ISSUED, is_token
 from aoti_logscan.redact.words import NO_SECRET_USERS, is_private_host, looks_like_host
 
 # https://user:pass@host:80/a/b?token=x   s3://bucket/a/b   https:\/\/host
-_URL = re.compile(
+_URL = lazy_re(
     r"(?<![A-Za-z0-9])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,15}):(?P<slashes>\\{0,2}/\\{0,2}/)"
     rf"(?P<rest>(?:[^\s\"'<>|`^{{}}\\,)]|{ISSUED}|\\{{1,2}}/|,(?=\w))++)"
 )
-_AUTHORITY = re.compile(
+_AUTHORITY = lazy_re(
     r"(?:(?P<credentials>[^/?#\\]*)@)?(?P<host>\[[^\]]*\]|[^/?#\\:]*)(?P<more>.*)", re.DOTALL
 )
-_QUERY = re.compile(
+_QUERY = lazy_re(
     r"(?i)(?P<key>[?&;](?:[\w.%-]{0,40}[_-])?(?:token|sig|signature|key|secret|password|passwd|auth"
     r"|credential|accesskeyid|awsaccesskeyid|code|jwt|sessionid|policy|key-pair-id|googleaccessid|apikey"
     r"|pass|pwd)=)(?P<value>[^&#;\s]{1,8000}+)"
 )
 # https://<credentials-1>@github.com/acme/skunkworks   what a login opens is no public page
-_BEHIND_LOGIN = re.compile(
+_BEHIND_LOGIN = lazy_re(
     rf"//{ISSUED}@(?:[A-Za-z0-9.-]{{1,253}}+|{ISSUED})(?::\d{{1,5}}+)?/(?P<value>[^\s\"'<>?#,)\\]++)"
 )
 # redirect=https%3A%2F%2Fanna%3Ahunter2%40db
-_ENCODED_LOGIN = re.compile(
+_ENCODED_LOGIN = lazy_re(
     r"(?i)%3A%2F%2F(?P<value>[\w.~+-]{0,200}+%3A(?:[\w.~+!-]|%(?!40|2F)[0-9a-f]{2}){1,200}+)(?=%40)"
 )
 # anna:hunter2@db:5432
-_LOGIN_AND_PORT = re.compile(
+_LOGIN_AND_PORT = lazy_re(
     r"(?<![\w/@.:<-])(?P<value>[A-Za-z_][\w.-]{0,63}+:[^\s:@/\"'<>(){},]{3,200}+)"
     r"@(?=(?:[A-Za-z0-9][\w.-]{0,252}|<[a-z]{1,20}-\d{1,9}>):\d{2,5}(?![\w:]))"
 )
 # jdbc:oracle:thin:anna/hunter2@db:1521
-_JDBC = re.compile(r"\bjdbc:\w{1,20}:(?:\w{1,20}:)?(?P<value>[^/\s:@]{1,64}/[^/\s@]{1,200})@")
+_JDBC = lazy_re(r"\bjdbc:\w{1,20}:(?:\w{1,20}:)?(?P<value>[^/\s:@]{1,64}/[^/\s@]{1,200})@")
 # db17:5432:*:anna:hunter2   a line of a .pgpass
-_PGPASS = re.compile(
+_PGPASS = lazy_re(
     r"^\s{0,8}(?P<host>[\w.-]{1,252}+|\*):(?:\d{2,5}|\*):(?:[A-Za-z_][\w-]{0,63}+|\*):"
     r"(?P<value>[A-Za-z_][\w.-]{0,63}+:\S{3,200}+)$"
 )
 # anna:$6$salt$hash:19000:0   of a password that was hashed
-_HASHED = re.compile(
+_HASHED = lazy_re(
     r"(?<![\w.$-])(?P<user>[A-Za-z_][\w.-]{0,63}+):(?P<value>\$(?:apr1|2[abxy]|[1567y]|argon2\w{1,2}"
     r"|scrypt|pbkdf2[\w-]{0,20}|gy)\$[^\s:\"']{4,400}+)"
 )

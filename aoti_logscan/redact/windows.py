@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.redact.finder import Finder
 from aoti_logscan.redact.hosts import host_token
 from aoti_logscan.redact.known import Known
@@ -13,17 +14,17 @@ from aoti_logscan.redact.words import is_private_host
 
 # C:\work\model.py   \\?\C:\work\model.py   C:/work/model.py
 _PART = rf"(?:[\w.+@%~=#$()-]|{ISSUED})++(?: [\w.+()-]++(?=[\w. +()-]{{0,60}}+[/\\]))*+"
-_DRIVE = re.compile(
+_DRIVE = lazy_re(
     r"(?:\\{2,4}[?.]\\{1,2})?(?<![A-Za-z0-9_])(?P<drive>[A-Za-z]):"
     rf"(?P<path>(?:[/\\]{{1,4}}{_PART})++[/\\]{{0,4}})"
 )
 # \\fileserver\share\model.py   \\wsl$\Ubuntu\home\anna
-_SHARE = re.compile(
+_SHARE = lazy_re(
     rf"(?<![\\\w])(?P<slashes>\\\\(?:\\\\)?)(?P<value>[A-Za-z][\w.$-]{{2,252}}+)"
     rf"(?P<path>(?:\\(?!\\)|(?<=[\w$])\\\\(?!\\)){_PART}(?:\\{{1,2}}{_PART})*+)"
 )
 # a path of Windows that is the system's own, or where torch is built
-_SYSTEM = re.compile(
+_SYSTEM = lazy_re(
     r"(?i)/(?:windows|program files(?: \(x86\))?|programdata|actions-runner/_work/pytorch|python\d*"
     r"|cuda|hostedtoolcache|cb|w/b)(?:/.*)?|/[^/]*"
 )

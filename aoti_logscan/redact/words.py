@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from aoti_logscan.lazy_re import lazy_re
 
 #: accounts, hosts and words that logs are full of: never replaced where they stand alone
 COMMON = frozenset(
@@ -44,15 +44,15 @@ COMMON = frozenset(
 #: accounts and hosts that everyone has
 NO_SECRET_USERS = frozenset(("root", "user", "none", "null", "self", "shared", "public", "git"))
 _NO_SECRET_HOSTS = frozenset(("localhost", "localhost.localdomain", "none", "null", "unknown"))
-_DEVICE = re.compile(r"(?i)(?:cuda|cpu|hip|xpu|mps|meta|gpu)[\d:_]*")
+_DEVICE = lazy_re(r"(?i)(?:cuda|cpu|hip|xpu|mps|meta|gpu)[\d:_]*")
 #: words in the place of a host that are no hosts: levels, ranks, files
-_NO_HOST = re.compile(
+_NO_HOST = lazy_re(
     r"(?i)(?:v?[\d.]+|debug|info|warn(?:ing)?|error|fatal|critical|trace|notice"
     r"|(?:rank|default|worker_?tp|tid|pid|step|sha\d+)[\d:_]*"
     r"|.*\.(?:py|pyx|cpp|cc|cxx|c|cu|cuh|h|hpp|inc|so|rs|go|java|js|ts|log|json|yaml|toml))"
 )
 #: who shows pages to everyone
-PUBLIC_HOST = re.compile(
+PUBLIC_HOST = lazy_re(
     r"(?i)(?:.*\.)?(?:pytorch\.org|github\.com|githubusercontent\.com|github\.io|nvidia\.com"
     r"|amd\.com|intel\.com|huggingface\.co|hf\.co|google\.com|python\.org|readthedocs\.(?:io|org)"
     r"|triton-lang\.org|llvm\.org|kernel\.org|gnu\.org|stackoverflow\.com|wikipedia\.org"
@@ -65,7 +65,7 @@ TLD = (
     "com|org|net|edu|gov|mil|io|ai|dev|cloud|info|biz|tech|internal|local|lan|corp|intranet"
     "|private|localdomain|svc|example"
 )
-_NUMBERED = re.compile(r"(?=.*[A-Za-z])(?=.*[\d-])(?!v\d|sha\d|GLIBC)[A-Za-z0-9.-]+")
+_NUMBERED = lazy_re(r"(?=.*[A-Za-z])(?=.*[\d-])(?!v\d|sha\d|GLIBC)[A-Za-z0-9.-]+")
 
 
 def looks_like_host(host: str) -> bool:

@@ -6,16 +6,16 @@ JSON itself does it for the first 32.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Report
 
 # DEL and C1, soft hyphen, zero width, marks and isolates of direction, separators, tags, BOM
-_UNSEEN = re.compile(
+_UNSEEN = lazy_re(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff0-\ufffb]"
 )
 

@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Collection
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.render.layout import visible
 
 #: characters of a code span, of a paragraph, of a line in a fence and of a whole fence
@@ -17,21 +18,19 @@ _MAX_WORDS = 2_000
 _MAX_LINE = 500
 _MAX_FENCE = 12_000
 
-_BACKTICKS = re.compile(r"`+")
+_BACKTICKS = lazy_re(r"`+")
 # `x`   torch._check()   https://x   www.x   @someone   a@b.c   #12   org/repo#12   GH-12: code,
 # and what links or pings even when its characters are written as entities
-_ACTIVE = re.compile(
+_ACTIVE = lazy_re(
     r"(?<![`\\\w])`(?P<quoted>[^`]{1,200})`(?!`)|(?<![\w.])[A-Za-z]\w{0,60}(?:\.\w{1,60}){0,5}\._\w+(?:\(\))?"
     r"|(?:(?:(?:https?|ftp)://|\bwww\.)[^\s`|<>]+|[\w.+/-]{0,100}@\w[\w./-]*"
     r"|[\w./-]{0,100}#\d+|\bGH-\d+)+",
     re.IGNORECASE,
 )
 # <b>   </b>   &lt;   and what marks words up; an underscore inside of a word does not
-_MARKUP = re.compile(
-    r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
-)
+_MARKUP = lazy_re(r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 # 1. x   - x   # x   > x   === : what would begin a list, a heading, a quotation, a rule
-_BLOCK = re.compile(r"^(?:(?P<number>\d+)(?=[.)])|(?=[-+=#>]))")
+_BLOCK = lazy_re(r"^(?:(?P<number>\d+)(?=[.)])|(?=[-+=#>]))")
 
 
 def words(text: str) -> str:

@@ -6,13 +6,13 @@ the line of the log that tells it. Source: OASIS, Static Analysis Results Interc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.render.json import render_value
 from aoti_logscan.render.layout import visible
 from aoti_logscan.render.told import cause_of, replaced_told
@@ -20,9 +20,7 @@ from aoti_logscan.report import Evidence, Finding, Report
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 # File "/home/anna/model.py", line 7, in forward      File model.py:7, in forward
-_USER_LINE = re.compile(
-    r"^\s*File \"?(?P<file>[^\"\n]{1,1000}?)\"?(?:, line |:)(?P<line>\d{1,9})\b"
-)
+_USER_LINE = lazy_re(r"^\s*File \"?(?P<file>[^\"\n]{1,1000}?)\"?(?:, line |:)(?P<line>\d{1,9})\b")
 
 
 def render_sarif(report: Report, *, redacted: Mapping[str, int] | None = None) -> str:

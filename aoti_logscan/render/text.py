@@ -6,9 +6,9 @@ explains them stands below.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.render.layout import (
     MEASURE,
     NARROWEST,
@@ -138,7 +138,7 @@ def _last_kernel(kernel: Kernel | None, width: int) -> Iterator[Line]:
 
 
 # File "/home/dev/model.py", line 7, in forward
-_USER_LINE = re.compile(r'^File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)')
+_USER_LINE = lazy_re(r'^File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)')
 
 
 def _user_line(entry: str) -> str:

@@ -10,7 +10,6 @@ from aoti_logscan.events import (
     Clock,
     Compile,
     Event,
-    Frame,
     GeneratedCode,
     TorchVersion,
     TraceArtifact,
@@ -116,15 +115,12 @@ def test_real_trace_has_its_wrapper_and_kernel_code() -> None:
     assert not wrapper.startswith("\t")
 
 
-def test_string_table_and_the_frames_that_use_it() -> None:
+def test_generated_code_has_its_file_and_compilation() -> None:
     text = (
-        HEAD + '{"str": ["/home/dev/m.py", 7]}\n' + HEAD + '{"inductor_output_code":'
-        ' {"filename": "/tmp/cabc.py"}, "stack": [{"line": 3, "name": "f", "filename": 7,'
-        ' "loc": "m(x)"}], "frame_id": 1, "frame_compile_id": 2,'
-        ' "has_payload": "d41d8cd98f00b204e9800998ecf8427e"}\n\t\n'
+        HEAD + '{"inductor_output_code": {"filename": "/tmp/cabc.py"}, "frame_id": 1,'
+        ' "frame_compile_id": 2, "has_payload": "d41d8cd98f00b204e9800998ecf8427e"}\n\t\n'
     )
-    string, code = events(text)
-    assert (string.number, string.text) == (7, "/home/dev/m.py")  # type: ignore[attr-defined]
+    code = one(text, torch_trace)
     assert isinstance(code, GeneratedCode)
     assert (code.file, code.language, code.text, code.compile_id) == (
         "/tmp/cabc.py",
@@ -132,7 +128,6 @@ def test_string_table_and_the_frames_that_use_it() -> None:
         "",
         "1/2",
     )
-    assert code.frames == (Frame("f", "#7", 3, "m(x)"),)
 
 
 def test_payload_with_another_md5_is_kept_and_told() -> None:
