@@ -1,15 +1,15 @@
 """Where the literals of all parsers stand in a stretch of bytes.
 
 A small stretch is searched for one literal after another, which needs nothing to be loaded; a
-larger one by Hyperscan, for all of them at once. A found literal is a `Found`, packed into one
-integer so that hundreds of thousands can be sorted and sent at little cost.
+larger one by Hyperscan, for all of them at once. A found literal is packed into one integer, so
+that hundreds of thousands can be sorted and sent at little cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     import hyperscan
@@ -17,44 +17,33 @@ if TYPE_CHECKING:
 #: bytes up to which one literal after another is faster than loading Hyperscan
 SMALL = 16 << 10
 
-#: a position, the literal's length and the parser's number in one integer; they sort by position
+#: where a literal starts, and (in the last bits) the number of its meaning; they sort by position
 Found = int
-#: what is kept for the parser's number and for the length
-_NUMBER_BITS, _LENGTH_BITS = 8, 16
-SHIFT = _NUMBER_BITS + _LENGTH_BITS
-_NUMBERS, _LENGTHS = (1 << _NUMBER_BITS) - 1, (1 << _LENGTH_BITS) - 1
+SHIFT = 16
+MEANING = (1 << SHIFT) - 1
 
 
-def parser_of(found: Found) -> int:
-    """The number of the parser whose literal it is."""
-    return found & _NUMBERS
+class Meaning(NamedTuple):
+    """A literal's length, and the number of the parser that is called for it."""
 
-
-def start_of(found: Found) -> int:
-    """Where the literal starts."""
-    return found >> SHIFT
-
-
-def end_of(found: Found) -> int:
-    """Where the literal ends."""
-    return (found >> SHIFT) + (found >> _NUMBER_BITS & _LENGTHS)
+    length: int
+    parser: int
 
 
 class Anchors:
     """Literals with the numbers of the parsers that are called for them."""
 
     def __init__(self, wanted: Sequence[tuple[bytes, int]]) -> None:
+        #: by their numbers; of one position the shorter literal comes first, then the first parser
+        self.meanings = sorted({Meaning(len(literal), parser) for literal, parser in wanted})
+        number = {meaning: at for at, meaning in enumerate(self.meanings)}
         table: dict[bytes, list[int]] = {}
-        for literal, number in wanted:
-            table.setdefault(literal, []).append(number)
-        assert len(table) <= _LENGTHS
+        for literal, parser in wanted:
+            # added to the literal's end this gives a `Found`
+            code = number[Meaning(len(literal), parser)] - (len(literal) << SHIFT)
+            table.setdefault(literal, []).append(code)
         self._literals = tuple(table)
-        self._codes = tuple(
-            tuple(
-                (-len(literal) << SHIFT) + (len(literal) << _NUMBER_BITS) + one for one in numbers
-            )
-            for literal, numbers in table.items()
-        )
+        self._codes = tuple(table.values())
         #: bytes of the longest literal
         self.longest = max(map(len, table), default=1)
 
@@ -62,10 +51,10 @@ class Anchors:
         """All literals that end after `past`, by their positions in the view."""
         hits = self._few(bytes(view)) if len(view) <= SMALL else self._many(view)
         found = [
-            (hit >> _LENGTH_BITS << SHIFT) + code
+            (hit & ~MEANING) + code
             for hit in hits
-            if hit >> _LENGTH_BITS > past
-            for code in self._codes[hit & _LENGTHS]
+            if hit >> SHIFT > past
+            for code in self._codes[hit & MEANING]
         ]
         found.sort()
         return found
@@ -79,7 +68,7 @@ class Anchors:
         for number, literal in enumerate(self._literals):
             at = data.find(literal)
             while at >= 0:
-                yield (at + len(literal) << _LENGTH_BITS) + number
+                yield (at + len(literal) << SHIFT) + number
                 at = data.find(literal, at + 1)
 
     def _many(self, view: memoryview) -> list[int]:
@@ -88,7 +77,7 @@ class Anchors:
         append = hits.append
 
         def on_match(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            append((end << _LENGTH_BITS) + number)
+            append((end << SHIFT) + number)
 
         # any buffer will do, whatever the stub says
         self._database.scan(cast(bytes, view), match_event_handler=on_match)

@@ -7,14 +7,14 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aoti_logscan.events import RawLine
+from aoti_logscan.events import RawLine, tag_of
 from aoti_logscan.pattern import Pattern, event_of, folder_of_patterns, read_pattern
 
 if TYPE_CHECKING:
     from aoti_logscan.pattern_check import Flaw
 
 #: the event of patterns on raw lines
-_RAW_LINE = str(RawLine.__struct_config__.tag)
+_RAW_LINE = tag_of(RawLine)
 
 
 class Catalogue:
@@ -31,13 +31,22 @@ class Catalogue:
     ) -> None:
         self.files = dict(files)
         self.flaws = flaws
-        self._read = dict(read or {})
-        self._events = {name: pattern.event for name, pattern in self._read.items()}
+        self._given = dict(read or {})
+        self._read = dict(self._given)
+        self._events = {name: pattern.event for name, pattern in self._given.items()}
 
     @cached_property
     def patterns(self) -> dict[str, Pattern]:
-        """All patterns by id."""
-        return {name: self._pattern(name) for name in self.files}
+        """All patterns by id, with their examples."""
+        return {
+            name: self._given[name] if name in self._given else read_pattern(file)
+            for name, file in self.files.items()
+        }
+
+    @cached_property
+    def ours(self) -> frozenset[str]:
+        """The patterns that come with the package."""
+        return frozenset(self.files) - frozenset(self._given)
 
     @cached_property
     def anchors(self) -> tuple[str, ...]:
@@ -46,7 +55,7 @@ class Catalogue:
         return tuple(anchor for anchor in found if anchor is not None)
 
     def of_events(self, tags: Collection[str]) -> list[Pattern]:
-        """The patterns on events of these types."""
+        """The patterns on events of these types; those of the package without their examples."""
         return [self._pattern(name) for name in self.files if self._event(name) in tags]
 
     def _event(self, name: str) -> str:
@@ -56,7 +65,7 @@ class Catalogue:
 
     def _pattern(self, name: str) -> Pattern:
         if name not in self._read:
-            self._read[name] = read_pattern(self.files[name])
+            self._read[name] = read_pattern(self.files[name], with_examples=False)
         return self._read[name]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import click
 
-from aoti_logscan import __version__
+from aoti_logscan import __version__, interruption
 from aoti_logscan.errors import LogscanError
 
 if TYPE_CHECKING:
@@ -153,13 +153,19 @@ _patterns_option = click.option(
 def scan(ctx: click.Context, /, **options: Any) -> None:
     """Read what a failed run left behind and say why it died (the default command).
 
+    Ctrl-C ends the reading: the diagnosis of what was read is printed.
+
     Exit status: 0 no failure found, 1 a failure found (decided or not), 2 usage error or nothing
-    could be opened.
+    could be opened, 130 interrupted before any failure was found.
     """
     asked = _Asked(**options)
     asked = asked._replace(paths=_or_standard_input(ctx, asked.paths))
     _check_targets(asked)
-    ctx.exit(_events(asked) if asked.form == "events" else _scan(asked))
+    with interruption.heeded():
+        status = _events(asked) if asked.form == "events" else _scan(asked)
+        if status == CLEAN and interruption.is_asked():
+            status = INTERRUPTED
+    ctx.exit(status)
 
 
 class _Asked(NamedTuple):

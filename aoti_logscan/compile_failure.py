@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from aoti_logscan.events import Frame
@@ -144,8 +145,9 @@ def compile_failure(exception: str, message: str, frames: Sequence[Frame]) -> Co
     return _failure(exception, message, _stage(exception, message, places))
 
 
+@lru_cache(256)
 def recorded_failure(
-    fail_type: str, fail_reason: str | None, frames: Sequence[Frame]
+    fail_type: str, fail_reason: str | None, frames: tuple[Frame, ...]
 ) -> CompileFailure:
     """What a trace's record of a failed compilation tells."""
     places = [_place(frame) for frame in frames]

@@ -492,3 +492,8 @@ AnyEvent = (
     | SavedTensor
     | RawLine
 )
+
+
+def tag_of(kind: type[Event]) -> str:
+    """What a type of event is called in patterns and in JSON."""
+    return str(kind.__struct_config__.tag)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from aoti_logscan.artifacts.dataflow import Operand
 from aoti_logscan.artifacts.library import Launch, Library
 from aoti_logscan.artifacts.provenance import Origin
 from aoti_logscan.artifacts.wrapper_body import PROXY_CALL
@@ -21,6 +20,9 @@ from aoti_logscan.report import (
     LaunchReport,
     Producer,
 )
+
+if TYPE_CHECKING:
+    from aoti_logscan.artifacts.dataflow import Operand
 
 
 def completed(kernel: Kernel, library: Library, marked: Sequence[MarkedLaunch] = ()) -> Kernel:

@@ -9,7 +9,7 @@ possible. Where nothing ran there is none.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -22,6 +22,7 @@ from aoti_logscan.events import (
     Frame,
     GpuError,
     IndexCheck,
+    LaunchMark,
     ProcessDeath,
     PythonException,
     SanitizerError,
@@ -82,11 +83,13 @@ _RUNNER_CALL = lazy_re(r"_func_$")
 class _Scene(NamedTuple):
     """What is known where the failure was: events of its process, nearest to the cause first.
 
-    `marked` has the launches that the printer marked, in their order.
+    `marked` has the launches that the printer marked, in their order, instead of their marks;
+    `home` is the source that the cause is told in.
     """
 
     situations: Sequence[Situation]
     marked: Sequence[Launch]
+    home: str | None
     library: Library
     asynchronous: bool
     failure_class: str
@@ -110,8 +113,11 @@ def last_kernel(
         return None
     asynchronous = blocking is not True and _is_asynchronous(situations, verdict.failure_class)
     near = _same_process(situations, cause)
-    marked = launches(sorted(near, key=_order))
-    scene = _Scene(near, marked, library, asynchronous, verdict.failure_class)
+    home = (cause or near[0]).event.place.source if near else None
+    marked = launches(near)
+    others = [one for one in near if not isinstance(one.event, LaunchMark)]
+    ordered = _nearest_first(others, cause) if cause else others
+    scene = _Scene(ordered, marked, home, library, asynchronous, verdict.failure_class)
     found = next((kernel for find in _FINDERS for kernel in find(scene)), None)
     if found is None:
         return None
@@ -138,14 +144,14 @@ def _is_asynchronous(situations: Sequence[Situation], failure_class: str) -> boo
 
 
 def _same_process(situations: Sequence[Situation], cause: Situation | None) -> Sequence[Situation]:
-    """Events that may be of the failing process, those of the cause's own source first."""
-    if cause is None:
+    """Events that may be of the failing process, in the order of the run."""
+    if cause is None or cause.rank is None:
         return situations
-    near = [
-        situation
-        for situation in situations
-        if cause.rank is None or situation.rank is None or cause.rank == situation.rank
-    ]
+    return [one for one in situations if one.rank is None or cause.rank == one.rank]
+
+
+def _nearest_first(situations: Iterable[Situation], cause: Situation) -> list[Situation]:
+    """Those of the cause's own source first, and of these the nearest to it."""
     home = cause.event.place.source
     at = cause.event.place.offset
 
@@ -153,7 +159,7 @@ def _same_process(situations: Sequence[Situation], cause: Situation | None) -> S
         place = situation.event.place
         return place.source != home, abs(place.offset - at)
 
-    return sorted(near, key=distance)
+    return sorted(situations, key=distance)
 
 
 def _kernel(
@@ -289,13 +295,8 @@ def _in_traceback(frames: Sequence[Frame]) -> tuple[str, Frame] | None:
     return None
 
 
-def _order(situation: Situation) -> tuple[int, str, int, int]:
-    return situation.order
-
-
 def _by_printer(scene: _Scene) -> Iterator[Kernel]:
-    home = scene.situations[0].event.place.source if scene.situations else None
-    last = last_launch(scene.marked, home)
+    last = last_launch(scene.marked, scene.home)
     if last is None:
         return
     several = len({launch.first.event.place.source for launch in scene.marked}) > 1
@@ -304,7 +305,7 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
         why = "its launch was marked last; nothing says that it failed"
     yield Kernel(
         name=last.kernel,
-        certainty="possible" if several and last.source != home else certainty,
+        certainty="possible" if several and last.source != scene.home else certainty,
         open=last.open,
         found_by="printer",
         why=why,

@@ -38,9 +38,7 @@ class Launch:
         self.situations = [first]
 
     def takes(self, mark: LaunchMark) -> bool:
-        """Whether a mark belongs to this launch: the same kernel, and nothing printed twice."""
-        if mark.kernel != self.kernel:
-            return False
+        """Whether a mark of its kernel belongs to this launch: nothing is printed twice."""
         if mark.phase == "after":
             return not any(
                 known.phase == "after" and known.argument == mark.argument for known in self.marks
@@ -78,15 +76,25 @@ class Launch:
 
 def launches(situations: Iterable[Situation]) -> list[Launch]:
     """All launches, stream by stream, in the order of their first marks."""
-    found: list[Launch] = []
+    return [one for one in _told(situations) if isinstance(one, Launch)]
+
+
+def _told(situations: Iterable[Situation]) -> list[Situation | Launch]:
+    """Graph inputs and launches, each where it was printed first."""
+    found: list[Situation | Launch] = []
     streams: dict[tuple[str, int | None, str | None], _Stream] = {}
     for situation in situations:
-        mark = situation.event
-        if isinstance(mark, LaunchMark):
-            key = (mark.place.source, mark.rank, mark.process)
-            launch = streams.setdefault(key, _Stream()).take(situation, mark)
+        event = situation.event
+        if isinstance(event, LaunchMark):
+            key = (event.place.source, event.rank, event.process)
+            stream = streams.get(key)
+            if stream is None:
+                stream = streams[key] = _Stream()
+            launch = stream.take(situation, event)
             if launch is not None:
                 found.append(launch)
+        elif isinstance(event, ModelInput):
+            found.append(situation)
     return found
 
 
@@ -100,7 +108,7 @@ class _Stream:
     def take(self, situation: Situation, mark: LaunchMark) -> Launch | None:
         """The launch that the mark begins; None where it belongs to a known one."""
         for launch in reversed(self._recent):
-            if launch.takes(mark):
+            if launch.kernel == mark.kernel and launch.takes(mark):
                 launch.add(situation, mark)
                 return None
         launch = Launch(situation, mark, self._count)
@@ -125,7 +133,7 @@ def bad_values(situations: Sequence[Situation]) -> list[Situation]:
     memory. Bad are NaN and, of outputs, +inf; -inf is legal (masks are made of it).
     """
     streams: dict[tuple[str, int | None, str | None], _Values] = {}
-    for item in _in_order(situations):
+    for item in _told(situations):
         event = item.event if isinstance(item, Situation) else item.marks[0]
         key = (event.place.source, event.rank, event.process)
         values = streams.setdefault(key, _Values())
@@ -134,15 +142,6 @@ def bad_values(situations: Sequence[Situation]) -> list[Situation]:
         else:
             values.input(item)
     return [born for values in streams.values() for born in values.born]
-
-
-def _in_order(situations: Sequence[Situation]) -> list[Situation | Launch]:
-    """Graph inputs and launches, as they were printed."""
-    found: list[tuple[tuple[int, str, int, int], Situation | Launch]] = [
-        (one.order, one) for one in situations if isinstance(one.event, ModelInput)
-    ]
-    found += [(one.first.order, one) for one in launches(situations)]
-    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
 
 # arg3_1   primals_2      names of graph inputs
@@ -183,6 +182,8 @@ class _Values:
 
     def launch(self, launch: Launch) -> None:
         """Take in a launch."""
+        if not (self._nan or self._inf) and not any(map(_has_bad, launch.marks)):
+            return
         self._look(launch, "nan", self._nan, _is_nan)
         self._look(launch, "inf", self._inf, _is_infinite)
 
@@ -256,6 +257,11 @@ def _made_here(
     """Of several bad outputs the first that was not bad before, else the first."""
     was_bad = {mark.argument for mark in launch.marks if mark.phase == "before" and is_bad(mark)}
     return next((mark for mark in outputs if mark.argument not in was_bad), outputs[0])
+
+
+def _has_bad(mark: LaunchMark) -> bool:
+    values = mark.values
+    return values is not None and bool(values.nan or values.inf)
 
 
 def _is_nan(mark: LaunchMark) -> bool:

@@ -110,7 +110,8 @@ class Window:
 
     def drop(self, keep_from: int) -> None:
         """Forget the bytes before `keep_from`; positions shift down by as much."""
-        self.line_number(keep_from)
+        if self._mark < keep_from:
+            self.line_number(keep_from)
         self._physical_bounds(keep_from)
         inside = self._escaped
         if keep_from > 0:
@@ -121,7 +122,7 @@ class Window:
         self.notes.clear()
         self.size -= keep_from
         self.base += keep_from
-        self._mark = 0
+        self._mark -= keep_from
         self._physical = (0, -1)
         self._carried = inside
         self._line = None
@@ -154,6 +155,10 @@ class Window:
             self._mark_line -= self.buffer.count(b"\n", position, self._mark)
         self._mark = position
         return self._mark_line
+
+    def know_line(self, position: int, number: int) -> None:
+        """Take it from whoever counted that `position` is in this line."""
+        self._mark, self._mark_line = position, number
 
     def line_at(self, position: int, floor: int = 0) -> Line:
         """The line that holds `position`; raises `IncompleteError` if the window ends in it.

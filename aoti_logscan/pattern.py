@@ -73,6 +73,9 @@ CLASS_FACTS: dict[str, tuple[str, ...]] = {
 _EVENT = lazy_re(r"\A(?:(?!\[)[^\n]*\n)*?event = \"(?P<event>[a-z-]+)\"$", re.MULTILINE)
 
 
+_EXAMPLES = lazy_re(r"^\[\[(?:counter)?example\]\]$", re.MULTILINE)
+
+
 class Next(msgspec.Struct, frozen=True, kw_only=True):
     """A step to take; `flag` is what it sets (not offered where that is on already).
 
@@ -137,18 +140,25 @@ def read_patterns(folder: Path) -> tuple[Pattern, ...]:
     return tuple(read_pattern(file) for file in sorted(folder.glob("*.toml")))
 
 
-def read_pattern(file: Path) -> Pattern:
+def read_pattern(file: Path, *, with_examples: bool = True) -> Pattern:
     """One pattern; raises `PatternError` that names the file and what is wrong."""
     try:
-        return msgspec.convert({**load(file), "id": file.stem}, Pattern, strict=True)
+        tables = load(file, with_examples=with_examples)
+        return msgspec.convert({**tables, "id": file.stem}, Pattern, strict=True)
     except msgspec.ValidationError as error:
         raise PatternError(f"{file}: {error}") from error
 
 
-def load(file: Path) -> dict[str, Any]:
-    """The tables of a pattern file; raises `PatternError` where it is no TOML."""
+def load(file: Path, *, with_examples: bool = True) -> dict[str, Any]:
+    """The tables of a pattern file; raises `PatternError` where it is no TOML.
+
+    Examples come last in a file of the package, and are half of the reading.
+    """
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if not with_examples and (examples := _EXAMPLES.search(text)):
+            text = text[: examples.start()]
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise PatternError(f"{file}: {error}") from error
 

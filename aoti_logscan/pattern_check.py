@@ -14,7 +14,7 @@ import regex
 
 from aoti_logscan.advice import FLAG_NAMES
 from aoti_logscan.errors import PatternError
-from aoti_logscan.events import AnyEvent
+from aoti_logscan.events import AnyEvent, tag_of
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern, folder_of_patterns, load
 from aoti_logscan.router import LOOKED_UP, placeholders
@@ -30,9 +30,7 @@ _TYPO = 0.8
 _ALWAYS_KNOWN = ("count", "rank")
 
 _ID = lazy_re(r"[a-z0-9][a-z0-9-]*")
-_EVENTS: dict[str, type[msgspec.Struct]] = {
-    str(kind.__struct_config__.tag): kind for kind in get_args(AnyEvent)
-}
+_EVENTS: dict[str, type[msgspec.Struct]] = {tag_of(kind): kind for kind in get_args(AnyEvent)}
 
 
 class Flaw(NamedTuple):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 import msgspec
 
 from aoti_logscan import __version__, advice, bounds
 from aoti_logscan.artifacts.library import Library, stems_in
-from aoti_logscan.artifacts.package import Package, read_artifact
+from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import (
     Provenance,
     read_graph,
@@ -24,25 +23,35 @@ from aoti_logscan.artifacts.provenance import (
 from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
-from aoti_logscan.dossier import dossier
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import (
     Compile,
     CppStack,
     Event,
     GeneratedCode,
+    LaunchMark,
+    ModelInput,
     PythonException,
     TorchVersion,
     TraceArtifact,
+    tag_of,
 )
 from aoti_logscan.kernel_origin import buffer_uses, kernel_report, launch_reports
 from aoti_logscan.last_kernel import last_kernel
 from aoti_logscan.launches import bad_values, launches
-from aoti_logscan.lineage import Check, lineage
 from aoti_logscan.next_steps import Scene, next_steps, open_question
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.parsers.raw_line import RawLines
 from aoti_logscan.pattern import folder_of_patterns
+from aoti_logscan.readings import (
+    NOTHING_KEPT,
+    Keeping,
+    Reading,
+    Watch,
+    read_all,
+    read_source,
+    saved_tensors,
+)
 from aoti_logscan.report import (
     SCHEMA_VERSION,
     BufferUse,
@@ -61,54 +70,17 @@ from aoti_logscan.report import (
 from aoti_logscan.report_size import limited
 from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
-from aoti_logscan.scan import Contexts, Scanned, Scanner, Trouble
+from aoti_logscan.scan import Contexts, Scanner
 from aoti_logscan.signature import signature
-from aoti_logscan.sources import Artifact, SavedFile, Source, Unread, find
-from aoti_logscan.streams import BROKEN, Raw, reason, text_stream
+from aoti_logscan.sources import Artifact, Named, SavedFile, Source, Unread, find
+from aoti_logscan.streams import Raw, text_stream
 from aoti_logscan.timeline import Situation, rank_in_name, situations
 from aoti_logscan.trace_copies import TraceCopies
 
 #: findings in a report
 MAX_FINDINGS = 500
 
-_NOTHING = Scanned((), 0, {}, ())
 _NO_TENSORS = Tensors({}, ())
-
-
-class Reading(NamedTuple):
-    """What one named thing gave: events and problems of a source, or a package."""
-
-    name: str
-    scanned: Scanned
-    package: Package | None = None
-    opened: bool = True
-
-
-class Keeping(NamedTuple):
-    """What is kept while sources are read, beside their events.
-
-    `contexts` are the lines around records by source, `traces` copies of TORCH_TRACE files.
-    """
-
-    contexts: dict[str, Contexts] | None = None
-    traces: TraceCopies | None = None
-
-    def contexts_of(self, source: str) -> Contexts | None:
-        """Where the lines around the records of a source go."""
-        return None if self.contexts is None else self.contexts.setdefault(source, Contexts())
-
-
-_NOTHING_KEPT = Keeping()
-
-
-class Watch(Protocol):
-    """Whoever is told how far the work is, such as a progress bar."""
-
-    def source(self, name: str) -> Callable[[int], None]:
-        """Something is read from now on; gives what is told its bytes so far."""
-
-    def stage(self, doing: str) -> None:
-        """All is read, and this is done from now on."""
 
 
 class Evidence(NamedTuple):
@@ -134,7 +106,7 @@ def read(
     packages: Sequence[str | Path] = (),
     rank: int | None = None,
     anchors: tuple[str, ...] = (),
-    keeping: Keeping = _NOTHING_KEPT,
+    keeping: Keeping = NOTHING_KEPT,
     watch: Watch | None = None,
 ) -> Evidence:
     """Read everything that the paths name; `-` is standard input.
@@ -145,24 +117,29 @@ def read(
     nothing of what was named could be opened. Malformed input is never an error: it is among the
     readings' problems.
     """
-    scanner = _scanner(anchors)
-    found: list[Reading] = []
     saved: list[SavedFile] = []
-    for one in find([str(path) for path in [*paths, *packages]]):
-        progress = watch.source(one.name) if watch else None
-        if isinstance(one, SavedFile):
-            saved.append(one)
-        else:
-            found.append(_read(scanner, one, keeping, progress))
+    named = _without_tensors(find([str(path) for path in [*paths, *packages]]), saved)
+    found = read_all(_scanner(anchors), named, keeping, watch)
     if watch and saved:
         watch.stage("reading saved tensors")
     tensors = read_tensors([one.path for one in saved])
-    readings = (*found, *_saved_tensors(saved, tensors))
+    readings = (*found, *saved_tensors(saved, tensors))
     if not any(reading.opened for reading in readings):
         raise UnreadablePathError(_nothing_opened(readings))
     if watch:
         watch.stage("looking for the cause")
     return _evidence(readings, rank, tensors)
+
+
+def _without_tensors(
+    named: Iterable[Named], saved: list[SavedFile]
+) -> Iterator[Source | Artifact | Unread]:
+    """What was named but for saved tensors, which are put aside."""
+    for one in named:
+        if isinstance(one, SavedFile):
+            saved.append(one)
+        else:
+            yield one
 
 
 def _evidence(
@@ -215,6 +192,8 @@ def investigate(
     watch: Watch | None = None,
 ) -> Investigation:
     """The report as of `analyze`, with all that pages and attachments show; `traces` are kept."""
+    from aoti_logscan.dossier import dossier
+
     in_use = catalogue(patterns)
     kept: dict[str, Contexts] = {}
     keeping, anchors = Keeping(kept, traces), in_use.anchors
@@ -228,7 +207,7 @@ def investigate(
 def analyze_text(text: bytes, in_use: Catalogue) -> tuple[Report, Evidence]:
     """The report on a log that is at hand as bytes, and what it rests on."""
     source = Source("<text>", lambda: text_stream(cast(Raw, io.BytesIO(text))))
-    evidence = _evidence((_scan(_scanner(in_use.anchors), source),), None)
+    evidence = _evidence((read_source(_scanner(in_use.anchors), source),), None)
     return _report(evidence, in_use), evidence
 
 
@@ -313,10 +292,14 @@ def _logged_provenance(events: Iterable[Event]) -> Provenance:
     return Provenance.merged(found)
 
 
+#: code, which only names itself, and marks, which name kernels
+_NAMES_NO_FILE = (GeneratedCode, TraceArtifact, LaunchMark, ModelInput)
+
+
 def _said(events: Iterable[Event]) -> Iterator[str]:
     """Texts in which a log may name a generated file of its run; code only names itself."""
     for event in events:
-        if not isinstance(event, GeneratedCode | TraceArtifact):
+        if not isinstance(event, _NAMES_NO_FILE):
             yield event.place.text
             if isinstance(event, CppStack | PythonException):
                 yield from (frame.file for frame in event.frames if frame.file)
@@ -329,78 +312,13 @@ def _nothing_opened(readings: Sequence[Reading]) -> str:
     return f"nothing could be opened: {first.name}: {first.scanned.problems[0].what}"
 
 
-def _read(
-    scanner: Scanner,
-    named: Source | Artifact | Unread,
-    keeping: Keeping,
-    progress: Callable[[int], None] | None,
-) -> Reading:
-    if isinstance(named, Unread):
-        return Reading(named.name, _troubled(named.why), opened=named.opened)
-    if isinstance(named, Artifact):
-        return _open(named)
-    return _scan(scanner, named, keeping, progress)
-
-
-def _saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Reading]:
-    """All saved tensors as one reading, named after the folder of the first."""
-    if not saved:
-        return
-    size = sum(os.path.getsize(one.path) for one in saved)
-    troubles = tuple(Trouble(None, what) for what in tensors.problems)
-    records = {"saved_tensor": len(tensors.values)}
-    name = f"{os.path.dirname(saved[0].name) or '.'}/*.pt"
-    yield Reading(name, Scanned((), size, records, troubles))
-
-
-def _open(artifact: Artifact) -> Reading:
-    try:
-        data = artifact.read()
-        package = read_artifact(artifact.name, data)
-    except BROKEN as error:
-        return Reading(artifact.name, _troubled(reason(error)))
-    troubles = tuple(Trouble(None, what) for what in package.problems)
-    return Reading(artifact.name, _NOTHING._replace(size=len(data), problems=troubles), package)
-
-
-def _scan(
-    scanner: Scanner,
-    source: Source,
-    keeping: Keeping = _NOTHING_KEPT,
-    progress: Callable[[int], None] | None = None,
-) -> Reading:
-    try:
-        stream = source.open()
-    except OSError as error:
-        return Reading(source.name, _troubled(reason(error)), opened=False)
-    copy = keeping.traces.copying(stream) if keeping.traces else stream
-    contexts = keeping.contexts_of(source.name)
-    try:
-        helpers = int(os.environ.get("HELP", "1"))
-        scanned = scanner.scan(
-            source.name, copy, contexts=contexts, progress=progress, helpers=helpers
-        )
-    finally:
-        stream.close()
-    if keeping.traces:
-        keeping.traces.done(source.name, is_trace="torch_trace" in scanned.records)
-    if source.note:
-        noted = (Trouble(None, source.note), *scanned.problems)
-        scanned = scanned._replace(problems=noted)
-    return Reading(source.name, scanned)
-
-
-def _troubled(what: str) -> Scanned:
-    return _NOTHING._replace(problems=(Trouble(None, what),))
-
-
 def _report(evidence: Evidence, in_use: Catalogue) -> Report:
     library, events = evidence.library, evidence.events
     states = advice.flags(events, library.generated_with, _records(evidence.readings))
     blocking = advice.launches_block(states)
     around = [*evidence.situations, *bad_values(evidence.situations)]
-    tags = {str(type(one.event).__struct_config__.tag) for one in around}
-    router = Router(in_use.of_events(tags), library, blocking)
+    tags = {tag_of(kind) for kind in {type(one.event) for one in around}}
+    router = Router(in_use.of_events(tags), library, blocking, in_use.ours)
     routed = router.route(around)
     kernel = last_kernel(
         evidence.situations,
@@ -460,6 +378,8 @@ _INDEX_CHECKS = ("triton-index-out-of-bounds", "cpu-index-out-of-bounds")
 def _lineage(routed: Routed, library: Library) -> Lineage | None:
     if routed.verdict.failure_class not in _INDEX_CHECKS:
         return None
+    from aoti_logscan.lineage import Check, lineage
+
     check = Check.of(routed.findings[0].facts)
     return lineage(check, library) if check else None
 

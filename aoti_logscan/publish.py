@@ -16,7 +16,8 @@ from urllib.parse import quote
 from aoti_logscan import bundle, pipeline, tlparse_pages
 from aoti_logscan.dossier import shortened
 from aoti_logscan.events import Event
-from aoti_logscan.pipeline import Investigation, Watch
+from aoti_logscan.pipeline import Investigation
+from aoti_logscan.readings import Watch
 from aoti_logscan.redact import Redactor, read_rules
 from aoti_logscan.render.html import render_html
 from aoti_logscan.render.html_tables import link_key

@@ -108,7 +108,7 @@ def _counterexample_flaws(
 
 def _ties(in_use: Catalogue, evidence: Evidence) -> Iterator[Flaw]:
     """Two patterns that fit one event equally well: then chance would decide."""
-    router = Router(in_use.patterns.values(), evidence.library, None)
+    router = Router(in_use.patterns.values(), evidence.library, None, in_use.ours)
     for situation in (*evidence.situations, *bad_values(evidence.situations)):
         best = router.rules_of(situation)[:2]
         if len(best) == 2 and best[0].specificity == best[1].specificity:

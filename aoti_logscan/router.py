@@ -7,12 +7,12 @@ consequence of another; everything else is a consequence of it or stands beside 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, get_args
 
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_body import Input, expected, may_check
-from aoti_logscan.events import ErrorText, InputCheck, PythonException
+from aoti_logscan.events import AnyEvent, ErrorText, InputCheck, PythonException, tag_of
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
@@ -50,22 +50,30 @@ class Routed(NamedTuple):
 
 
 class Router:
-    """Patterns by event type, the artifacts at hand, and whether launches were blocking."""
+    """Patterns by event type, the artifacts at hand, and whether launches were blocking.
+
+    `ours` are the ids of patterns that come with the package.
+    """
 
     def __init__(
-        self, patterns: Iterable[Pattern], library: Library, blocking: bool | None
+        self,
+        patterns: Iterable[Pattern],
+        library: Library,
+        blocking: bool | None,
+        ours: Collection[str] = (),
     ) -> None:
         self._rules: dict[str, list[Rule]] = {}
         for pattern in patterns:
-            self._rules.setdefault(pattern.event, []).append(Rule(pattern))
+            self._rules.setdefault(pattern.event, []).append(Rule(pattern, ours=pattern.id in ours))
+        self._claimed = {kind for kind in get_args(AnyEvent) if tag_of(kind) in self._rules}
         self._library = library
         self._blocking = blocking
 
     def rules_of(self, situation: Situation) -> list[Rule]:
         """The matching rules, the most specific first."""
-        tag = str(type(situation.event).__struct_config__.tag)
         lookup = self._lookup(situation)
-        matching = [rule for rule in self._rules.get(tag, ()) if rule.fits(lookup)]
+        rules = self._rules.get(tag_of(type(situation.event)), ())
+        matching = [rule for rule in rules if rule.fits(lookup)]
         return sorted(matching, key=lambda rule: rule.specificity, reverse=True)
 
     def overruns(self) -> Iterator[tuple[str, str]]:
@@ -100,7 +108,9 @@ class Router:
     def _claims(self, situations: Iterable[Situation]) -> Iterator[tuple[Situation, Rule]]:
         """Events with their rules; an exception that only retells another event is left out."""
         claimed = [
-            (situation, rules[0]) for situation in situations if (rules := self.rules_of(situation))
+            (situation, rules[0])
+            for situation in situations
+            if type(situation.event) in self._claimed and (rules := self.rules_of(situation))
         ]
         explained = {
             id(situation.shim)

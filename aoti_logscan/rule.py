@@ -1,11 +1,12 @@
 """A pattern made ready: does an event fit it, and which facts does it give.
 
-Regexes run under a limit of time for one field and for a whole run, since patterns come from users
-and text from logs; one that took too long counts as no match, and that is told.
+Regexes of users run under a limit of time for one field and for a whole run, since the text comes
+from logs; one that took too long counts as no match, and that is told.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -25,10 +26,14 @@ _Test = Callable[[Any], bool]
 
 
 class Rule:
-    """One pattern with its conditions and facts; a bad regex raises `regex.error` when used."""
+    """One pattern with its conditions and facts; a bad regex raises when it is used.
 
-    def __init__(self, pattern: Pattern) -> None:
+    The regexes of `ours`, a pattern that comes with the package, need no limit.
+    """
+
+    def __init__(self, pattern: Pattern, *, ours: bool = False) -> None:
         self.pattern = pattern
+        self._ours = ours
         self._searches: list[_Search] = []
         self._conditions = [
             (name, self._test(f"where.{name}", wanted)) for name, wanted in pattern.where.items()
@@ -70,7 +75,7 @@ class Rule:
                 yield f"{search.key}: the regex was given up after {REGEX_BUDGET:g} s in all"
 
     def _search(self, key: str, source: str) -> _Search:
-        search = _Search(key, source)
+        search = _Search(key, source, limited=not self._ours)
         self._searches.append(search)
         return search
 
@@ -124,13 +129,18 @@ def _asks_a_regex(wanted: Any) -> bool:
 
 
 class _Search:
-    """One regex, with the time it took."""
+    """One regex, with the time it took where that is limited."""
 
-    def __init__(self, key: str, source: str) -> None:
+    def __init__(self, key: str, source: str, *, limited: bool) -> None:
         self.key = key
         self.spent = 0.0
         self.overruns = 0
         self._source = source
+        self._limited = limited
+
+    @cached_property
+    def _free(self) -> re.Pattern[str]:
+        return re.compile(self._source)
 
     @cached_property
     def _compiled(self) -> regex.Pattern[str]:
@@ -138,9 +148,11 @@ class _Search:
 
         return regex.compile(self._source)
 
-    def __call__(self, text: Any) -> regex.Match[str] | None:
+    def __call__(self, text: Any) -> re.Match[str] | regex.Match[str] | None:
         if not isinstance(text, str) or self.spent > REGEX_BUDGET:
             return None
+        if not self._limited:
+            return self._free.search(text)
         begun = time.perf_counter()
         try:
             return self._compiled.search(text, timeout=REGEX_TIMEOUT)

@@ -16,14 +16,16 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from aoti_logscan.ahead import Ahead
-from aoti_logscan.anchors import SHIFT, Anchors, Found, end_of, parser_of, start_of
-from aoti_logscan.events import Event, Place
+from aoti_logscan.ahead import Ahead, search
+from aoti_logscan.anchors import MEANING, SHIFT, Anchors, Found
+from aoti_logscan.events import Event, Place, tag_of
 from aoti_logscan.lines import ANSI, MAX_RECORD, Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix, read_prefix
 
 #: bytes read at a time
 WINDOW = 1 << 20
+#: blocks that are read before the first of them is parsed
+_SLOTS = 4
 #: bytes kept before the place where work goes on, for parsers that look back
 LOOK_BEHIND = 64 << 10
 #: events of one type kept of one source; what is beyond is counted
@@ -201,29 +203,31 @@ class Scanner:
         *,
         contexts: Contexts | None = None,
         progress: Callable[[int], None] | None = None,
-        helpers: int = 0,
+        ahead: bool = False,
+        share: int | None = None,
     ) -> Scanned:
         """Read the stream to its end; `name` is what its places are called.
 
         With `contexts` the lines around records are kept in it. `progress` is told the bytes read
-        so far, whenever more came. A stream of more than a window is searched by so many `helpers`,
-        processes beside this one; what is found does not depend on them.
+        so far, whenever more came. With `ahead`, a stream of more than a window is searched by a
+        process beside this one; what is found does not depend on it. `share` are the events of one
+        type that are kept.
         """
-        scan = self.begin(name, contexts)
+        scan = self.begin(name, contexts, share)
         source = _Counted(stream, progress)
         scan.read(source, WINDOW)
-        if not scan.is_over and helpers:
-            with closing(_Helped(source, self._anchors, WINDOW, scan.tail, helpers)) as helped:
+        if ahead and not scan.is_over:
+            with closing(_Helped(source, self._anchors, WINDOW, scan.tail)) as helped:
                 for block in helped.blocks():
-                    scan.take(*block)
-                    block.data.release()
+                    scan.take(block)
         while not scan.is_over:
             scan.read(source, WINDOW)
         return scan.result(stream.problem)
 
-    def begin(self, name: str, contexts: Contexts | None = None) -> Scan:
+    def begin(self, name: str, contexts: Contexts | None = None, share: int | None = None) -> Scan:
         """The scan of a source, to be given its bytes as they come."""
-        return Scan(name, self._anchors, self._parsers, self._owners, contexts)
+        keeps = MAX_EVENTS if share is None else share
+        return Scan(name, self._anchors, self._parsers, self._owners, contexts, keeps)
 
 
 class _Counted:
@@ -249,11 +253,24 @@ class _Counted:
 
 
 class _Block(NamedTuple):
-    """The next bytes of a source, the literals that end in them (by offset), whether it ends."""
+    """The next bytes of a source, the literals that end in them, by offset, and their lines.
+
+    `line` is that of the block's end.
+    """
 
     data: memoryview
     found: list[Found]
+    lines: list[int]
+    line: int
     is_last: bool
+
+
+class _Tail(NamedTuple):
+    """How far a source was read: bytes, the line there, and the last bytes, half a literal's."""
+
+    offset: int
+    line: int
+    data: bytes
 
 
 class _Given(NamedTuple):
@@ -267,33 +284,30 @@ class _Given(NamedTuple):
 
 
 class _Helped:
-    """A source's blocks, read ahead and searched by helpers; `tail` is what was read before."""
+    """A source's blocks, read and searched ahead; `tail` is what was read before."""
 
-    def __init__(
-        self, source: _Counted, anchors: Anchors, size: int, tail: tuple[int, bytes], helpers: int
-    ) -> None:
+    def __init__(self, source: _Counted, anchors: Anchors, size: int, tail: _Tail) -> None:
         self._source = source
         self._anchors = anchors
         self._size = size
-        self._offset, self._tail = tail
+        self._offset, self._line, self._tail = tail
         self._overlap = anchors.longest - 1
-        self._slots = 2 * helpers + 1
-        self._ahead = Ahead(anchors, self._slots, self._overlap + size, helpers)
+        self._ahead = Ahead(anchors, _SLOTS, self._overlap + size)
         self._pending: deque[_Given] = deque()
 
     def blocks(self) -> Iterator[_Block]:
         """All blocks in order; the data of one is valid until the next one is asked for."""
-        for slot in cycle(range(self._slots)):
+        for slot in cycle(range(_SLOTS)):
             if not self._pending or not self._pending[-1].is_last:
                 self._read(slot)
-            if len(self._pending) == self._slots or self._pending[-1].is_last:
+            if len(self._pending) == _SLOTS or self._pending[-1].is_last:
                 block = self._first()
                 yield block
                 if block.is_last:
                     return
 
     def close(self) -> None:
-        """End the helpers."""
+        """End the process."""
         self._ahead.close()
 
     def _read(self, slot: int) -> None:
@@ -309,13 +323,17 @@ class _Helped:
 
     def _first(self) -> _Block:
         given = self._pending.popleft()
-        view = self._ahead.slot(given.slot)
-        found = self._ahead.take()
-        if found is None:
-            found = self._anchors.find(view[: given.carried + given.size], given.carried)
-        moved = given.offset - given.carried << SHIFT
-        data = view[given.carried : given.carried + given.size]
-        return _Block(data, [one + moved for one in found], given.is_last)
+        view = self._ahead.slot(given.slot)[: given.carried + given.size]
+        searched = self._ahead.take() or search(self._anchors, view, given.carried)
+        moved, line = given.offset - given.carried << SHIFT, self._line
+        self._line += searched.newlines
+        return _Block(
+            view[given.carried :],
+            [one + moved for one in searched.found],
+            [line + one for one in searched.lines],
+            self._line,
+            given.is_last,
+        )
 
 
 class Scan:
@@ -327,18 +345,21 @@ class Scan:
         anchors: Anchors,
         parsers: tuple[Parser, ...],
         owners: tuple[Owner, ...],
-        contexts: Contexts | None = None,
+        contexts: Contexts | None,
+        keeps: int,
     ) -> None:
         self._name = name
+        self._keeps = keeps
         self._anchors = anchors
         self._window = Window(bytearray())
         self._contexts = contexts
         self._parsers = parsers
         self._owners = [_asked_first(parser, owners) for parser in parsers]
         self._limits = [int(getattr(parser, "MAX_RECORD", MAX_RECORD)) for parser in parsers]
-        #: literals that were found but not parsed yet, by offset, and the offset at which an
-        #: unfinished record is tried again
+        #: literals that were found but not parsed yet, by offset, with their lines (0: not known),
+        #: and the offset at which an unfinished record is tried again
         self._pending: list[Found] = []
+        self._lines: list[int] = []
         self._again_at = 0
         #: of each parser, up to where its records reach
         self._consumed = [0] * len(parsers)
@@ -360,11 +381,12 @@ class Scan:
         return self._window.final
 
     @property
-    def tail(self) -> tuple[int, bytes]:
-        """How much was read so far, and the end of it in which a literal may have begun."""
+    def tail(self) -> _Tail:
+        """How far the source was read, and the end of it in which a literal may have begun."""
         window = self._window
         begin = max(0, window.size - self._anchors.longest + 1)
-        return window.base + window.size, bytes(window.buffer[begin : window.size])
+        line = window.line_number(window.size)
+        return _Tail(window.base + window.size, line, bytes(window.buffer[begin : window.size]))
 
     def read(self, source: _Counted, size: int) -> None:
         """Read so many bytes more, which fall short only at the source's end, and parse them."""
@@ -373,12 +395,16 @@ class Scan:
         count = source.fill(window.room(size))
         self._searched(before, count, count < size)
 
-    def take(self, data: memoryview, found: list[Found], is_last: bool) -> None:
-        """Parse the next bytes of the source, with the literals that end in them."""
+    def take(self, block: _Block) -> None:
+        """Parse the next bytes of the source, with what was found in them."""
         window = self._window
-        window.room(len(data))[:] = data
-        window.grow(len(data), is_last)
-        self._work(found)
+        size = len(block.data)
+        window.room(size)[:] = block.data
+        window.grow(size, block.is_last)
+        window.know_line(window.size, block.line)
+        self._work(block.found, block.lines)
+        window.know_line(window.size, block.line)
+        self._drop()
 
     def _searched(self, before: int, count: int, is_last: bool) -> None:
         window = self._window
@@ -387,39 +413,43 @@ class Scan:
         with memoryview(window.buffer)[begin : window.size] as view:
             found = self._anchors.find(view, before - begin)
         moved = window.base + begin << SHIFT
-        self._work([one + moved for one in found])
+        self._work([one + moved for one in found], [0] * len(found))
+        self._drop()
 
-    def _work(self, found: list[Found]) -> None:
-        """Parse what was found, as far as the window holds whole records, and move on."""
+    def _work(self, found: list[Found], lines: list[int]) -> None:
+        """Parse what was found, as far as the window holds whole records."""
         if self._pending:
-            found = sorted(self._pending + found)
+            pairs = sorted(zip(self._pending + found, self._lines + lines, strict=True))
+            found, lines = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         window = self._window
-        if window.base + window.size < self._again_at and not window.final:
-            self._pending = found
-            return
-        left = window.size if window.final else window.size - self._anchors.longest + 1
-        done = self._parse_all(found, left)
-        self._pending = found[done:]
-        if not window.final:
-            at = left if done == len(found) else start_of(found[done]) - window.base
-            self._drop(min(left, at) - LOOK_BEHIND)
+        done = 0
+        if window.final or window.base + window.size >= self._again_at:
+            done = self._parse_all(found, lines, self._open_from())
+        self._pending, self._lines = found[done:], lines[done:]
 
-    def _parse_all(self, found: list[Found], left: int) -> int:
+    def _open_from(self) -> int:
+        """The position from which on a literal may still begin that is not found yet."""
+        window = self._window
+        return window.size if window.final else window.size - self._anchors.longest + 1
+
+    def _parse_all(self, found: list[Found], lines: list[int], left: int) -> int:
         """Parse the hits before `left` in the window; gives how many are done with."""
         window, base = self._window, self._window.base
-        consumed = self._consumed
+        consumed, meanings = self._consumed, self._anchors.meanings
         for number, hit in enumerate(found):
             start = (hit >> SHIFT) - base
             if start >= left:
                 return number
-            parser = parser_of(hit)
+            length, parser = meanings[hit & MEANING]
             if start < consumed[parser]:
                 continue
             if start < self._closed[1] and self._is_hidden(start, parser):
                 continue
             if self._misses and self._is_hopeless(start, parser):
                 continue
-            end = end_of(hit) - base
+            end = start + length
+            if lines[number]:
+                window.know_line(start, lines[number])
             try:
                 self._parse(Hit(window, start, end), parser)
             except IncompleteError:
@@ -449,10 +479,14 @@ class Scan:
             self.trouble(line, f"a line of words of {name} that lead nowhere was passed over")
         return True
 
-    def _drop(self, by: int) -> None:
-        """Forget the first bytes of the window, unless that is too little to be worth it."""
+    def _drop(self) -> None:
+        """Forget what was parsed, but for some to look back at, unless that is little."""
         window = self._window
-        if by <= 0 or 2 * by < window.size:
+        done = self._open_from()
+        if self._pending:
+            done = min(done, (self._pending[0] >> SHIFT) - window.base)
+        by = done - LOOK_BEHIND
+        if window.final or by <= 0 or 2 * by < window.size:
             return
         window.drop(by)
         self._closed = (self._closed[0] - by, self._closed[1] - by)
@@ -472,7 +506,7 @@ class Scan:
             self.trouble(self._window.line_number(self._window.size), broke_off)
         for kind, kept in self._kept.items():
             if kept.passed_over:
-                tag = kind.__struct_config__.tag
+                tag = tag_of(kind)
                 what = f"{kept.passed_over} {tag} records in the middle were counted but not kept"
                 self.trouble(None, what)
         problems = list(self._problems)
@@ -562,7 +596,7 @@ class Scan:
             self._contexts.add(draft, seen.line, self._window)
         kept = self._kept.get(draft.kind)
         if kept is None:
-            kept = self._kept[draft.kind] = _Kept()
+            kept = self._kept[draft.kind] = _Kept(self._keeps)
         kept.add(seen, self._name)
 
     def _add_repeats(self, seen: _Seen, draft: Draft) -> None:
@@ -589,18 +623,20 @@ class _Kept:
     Each type has its own share, so that a flood of marks pushes no failure out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._half = most // 2
+        self._rest_holds = max(1, most - most // 2)
         self._first: list[Event | _Once] = []
         self._rest: deque[_Once] = deque()
         self.passed_over = 0
 
     def add(self, seen: _Once, source: str) -> None:
         """Hold a record, or what it pushes out in the middle is passed over."""
-        if len(self._first) < MAX_EVENTS // 2:
+        if len(self._first) < self._half:
             self._first.append(seen if isinstance(seen, _Seen) else seen.event(source))
             return
         self._rest.append(seen)
-        if len(self._rest) > max(1, MAX_EVENTS - MAX_EVENTS // 2):
+        if len(self._rest) > self._rest_holds:
             gone = self._rest.popleft()
             if isinstance(gone, _Seen):
                 gone.kept = False
@@ -632,6 +668,10 @@ class Contexts:
             if len(last) > _MAX_CONTEXTS:
                 self._found.pop(last.popleft(), None)
         self._found[offset] = _context(draft, line, window)
+
+    def update(self, found: Mapping[int, Context]) -> None:
+        """Take in what another process kept."""
+        self._found.update(found)
 
     @property
     def found(self) -> Mapping[int, Context]:

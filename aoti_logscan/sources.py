@@ -16,7 +16,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.lazy_re import lazy_re
@@ -25,6 +25,7 @@ from aoti_logscan.streams import (
     BROKEN,
     KeptOpen,
     Limit,
+    Patient,
     Raw,
     Stream,
     decompressor,
@@ -63,11 +64,16 @@ _BINARY_KINDS = (
 
 
 class Source(NamedTuple):
-    """Something to scan: the name it is shown by, how to open it, what is odd about it."""
+    """Something to scan: the name it is shown by, how to open it, what is odd about it.
+
+    `size` are the bytes of a file of its own, which may be opened at any time and by any process;
+    None where it has to be read at once, and in order.
+    """
 
     name: str
     open: Callable[[], Stream]
     note: str | None = None
+    size: int | None = None
 
 
 class Artifact(NamedTuple):
@@ -115,7 +121,12 @@ def _standard_input() -> Iterator[Named]:
     if sys.stdin is None:
         yield Unread("<stdin>", "there is no standard input", opened=False)
     else:
-        yield from _expand("<stdin>", KeptOpen(cast(Raw, sys.stdin.buffer)), None, depth=0)
+        yield from _expand("<stdin>", _kept_open(sys.stdin.buffer), None, depth=0)
+
+
+def _kept_open(stdin: BinaryIO) -> Raw:
+    raw = getattr(stdin, "raw", None)
+    return KeptOpen(Patient(raw) if isinstance(raw, io.FileIO) else cast(Raw, stdin))
 
 
 def _folder(path: str) -> Iterator[Named]:
@@ -139,12 +150,12 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _file(path: str, *, in_folder: bool) -> Iterator[Named]:
     try:
-        mode = os.stat(path).st_mode
-        pipe = stat.S_ISFIFO(mode) and not in_folder
-        if not (stat.S_ISREG(mode) or pipe):
+        info = os.stat(path)
+        pipe = stat.S_ISFIFO(info.st_mode) and not in_folder
+        if not (stat.S_ISREG(info.st_mode) or pipe):
             yield Unread(shown(path), "not a regular file", opened=False)
             return
-        raw = io.FileIO(path)
+        raw = _fifo(path) if pipe else io.FileIO(path)
     except OSError as error:
         yield Unread(shown(path), reason(error), opened=False)
         return
@@ -162,10 +173,32 @@ def _file(path: str, *, in_folder: bool) -> Iterator[Named]:
         raw.close()
         yield from _zip(shown(path), path, depth=0)
     elif decompressor(head) or _is_tar(head):
-        yield from _expand(shown(path), joined, os.path.getsize(path), depth=0)
+        for one in _expand(shown(path), joined, info.st_size, depth=0):
+            yield _to_reopen(one, path, info.st_size) if isinstance(one, Source) else one
     else:
         raw.close()
-        yield _plain(shown(path), head, lambda: io.FileIO(path), lambda: Path(path).read_bytes())
+        found = _plain(shown(path), head, lambda: io.FileIO(path), lambda: Path(path).read_bytes())
+        yield found._replace(size=info.st_size) if isinstance(found, Source) else found
+
+
+def _fifo(path: str) -> Raw:
+    """A named pipe, opened without a wait for its writer, and waited for when it is read."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(file, True)
+    return Patient(io.FileIO(file))
+
+
+def _to_reopen(source: Source, path: str, packed: int) -> Source:
+    """A compressed file as a source of its own; a member of an archive as it is."""
+    if source.name != shown(path):
+        return source
+    return source._replace(open=lambda: _reopened(path, packed), size=packed)
+
+
+def _reopened(path: str, packed: int) -> Stream:
+    head, raw = peek(io.FileIO(path), _HEAD)
+    unpack = decompressor(head)
+    return text_stream(unpack(raw) if unpack else raw, Limit(packed))
 
 
 def shown(path: str) -> str:

@@ -17,6 +17,8 @@ import zlib
 from collections.abc import Callable
 from typing import cast
 
+from aoti_logscan import interruption
+
 #: bytes that one compressed file may expand to, and how often it may outgrow its packed size once
 #: it is past the first 100 MiB
 MAX_EXPANDED = 16 << 30
@@ -77,6 +79,9 @@ class Stream:
         """Fill `view` from its start; returns the number of bytes, 0 at the end or a break."""
         if self.problem:
             return 0
+        if interruption.is_asked():
+            self.problem = "reading stopped: interrupted"
+            return 0
         try:
             # a pipe is handed on as it comes
             fill = self._raw.readinto1 if hasattr(self._raw, "readinto1") else self._raw.readinto
@@ -84,6 +89,8 @@ class Stream:
         except BROKEN as error:
             self.problem = f"reading stopped: {reason(error)}"
             return 0
+        if not count and interruption.is_asked():
+            self.problem = "reading stopped: interrupted"
         if self._limit and (over := self._limit.over(count)):
             self.problem = over
             return 0
@@ -157,6 +164,28 @@ class KeptOpen(io.RawIOBase):
         """Fill the buffer with what there is."""
         fill = self._kept.readinto1 if hasattr(self._kept, "readinto1") else self._kept.readinto
         return fill(buffer) or 0
+
+
+class Patient(io.RawIOBase):
+    """A pipe or terminal, which is waited for: it ends where the reading is to end."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+
+    def readable(self) -> bool:
+        """True: it is read from."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer with what there is, once there is something."""
+        if not interruption.wait_for([self._raw.fileno()]):
+            return 0
+        return self._raw.readinto(buffer) or 0
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        self._raw.close()
+        super().close()
 
 
 class Broken(io.RawIOBase):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
+from typing import IO
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
-#: bytes written at a time
-_PIECE = 1 << 20
+#: bytes of a trace of a whole model
+_WHOLE_MODEL = 100_000
 
 #: what stands in the mixed stderr
 MARKS = 200_000
@@ -37,9 +38,14 @@ _BURSTS = 100
 
 
 def recorded_traces() -> list[bytes]:
-    """All recorded TORCH_TRACE files, in the order of their names."""
+    """The recorded TORCH_TRACE files of whole models, healthy ones and failed ones, by name.
+
+    Those below 100 kB are left out: they are of toy functions that failed at once, of which no
+    trace of this size has thousands.
+    """
     found = sorted(FIXTURES.glob("**/dedicated_log_torch_trace_*.log"))
-    return [_whole_lines(file.read_bytes()) for file in found]
+    texts = (_whole_lines(file.read_bytes()) for file in found)
+    return [text for text in texts if len(text) >= _WHOLE_MODEL]
 
 
 def trace(path: Path, size: int, skip: int = 0) -> None:
@@ -62,7 +68,7 @@ def mixed(path: Path, size: int) -> None:
             file.write(part)
 
 
-def _fill(file, parts: Iterator[bytes], size: int) -> None:
+def _fill(file: IO[bytes], parts: Iterator[bytes], size: int) -> None:
     left = size
     while left > 0:
         part = next(parts)
@@ -94,8 +100,9 @@ def _marks_of_level_3(number: int) -> bytes:
 def _marks_of_level_2() -> bytes:
     """A thousand marks with the values of their tensors, as recorded."""
     text = (FIXTURES / "printer-level2-healthy/input/run.log").read_bytes()
-    blocks = re.findall(rb"^\[  (?:before|after)_launch - .*?\n\n", text, re.MULTILINE | re.DOTALL)
-    return b"".join(block for block, _ in zip(cycle(blocks), range(MARKS // _BURSTS // 2)))
+    marks = re.compile(rb"^\[  (?:before|after)_launch - .*?(?=^\[  |\Z)", re.MULTILINE | re.DOTALL)
+    wanted = islice(cycle(marks.findall(text)), MARKS // _BURSTS // 2)
+    return b"".join(wanted)
 
 
 def _assertions(number: int) -> bytes:

@@ -28,12 +28,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("launches", "rule", "lineage"),
     ("timeline", "pattern", "redact", "bounds", "failing_sizes"),
     ("compile_failure",),
+    ("readings",),
     ("parsers", "artifacts"),
     ("tlparse_pages",),
     ("trace_copies",),
     ("sources", "scan"),
-    ("streams", "lines", "prefix", "relay", "recorder", "run_packages"),
-    ("events", "report", "errors", "recording", "rungs"),
+    ("streams", "lines", "prefix", "relay", "recorder", "run_packages", "ahead"),
+    ("anchors", "forked"),
+    ("events", "report", "errors", "recording", "rungs", "interruption", "lazy_re"),
     ("tensor_worker",),
 )
 #: a module of the same layer may be imported in these packages only

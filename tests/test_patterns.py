@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from re import _constants as regex_codes  # type: ignore[attr-defined]
+from re import _parser as regex_parser  # type: ignore[attr-defined]
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from aoti_logscan.catalogue import catalogue
@@ -14,6 +18,7 @@ from aoti_logscan.pattern import (
     Example,
     Pattern,
     folder_of_patterns,
+    read_pattern,
     read_patterns,
 )
 from aoti_logscan.pattern_check import check_file
@@ -113,3 +118,50 @@ def test_verdict_on_a_fixture_does_not_move_when_it_is_rewritten(
     text = log.read_text(encoding="utf-8", errors="replace")
     before, after = diagnose(text)["verdict"], diagnose(rewrite(text, seed))["verdict"]
     assert (after["class"], after["certainty"]) == (before["class"], before["certainty"])
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.id)
+def test_examples_come_last_so_that_a_pattern_is_whole_without_them(pattern: Pattern) -> None:
+    bare = read_pattern(FOLDER / f"{pattern.id}.toml", with_examples=False)
+    assert (bare.example, bare.counterexample) == ((), ())
+    assert bare == msgspec.structs.replace(pattern, example=(), counterexample=())
+
+
+def _repeats(tokens: Any, inside: bool = False) -> Iterator[bool]:
+    """Of every unbounded repeat in a parsed regex, whether it stands in another one."""
+    for operator, argument in tokens:
+        if operator in (regex_codes.MAX_REPEAT, regex_codes.MIN_REPEAT):
+            _, most, body = argument
+            unbounded = most is regex_codes.MAXREPEAT
+            if unbounded:
+                yield inside
+            yield from _repeats(body, inside or unbounded)
+        elif operator is regex_codes.SUBPATTERN:
+            yield from _repeats(argument[-1], inside)
+        elif operator is regex_codes.BRANCH:
+            for branch in argument[1]:
+                yield from _repeats(branch, inside)
+        elif operator in (regex_codes.ASSERT, regex_codes.ASSERT_NOT):
+            yield from _repeats(argument[1], inside)
+
+
+def _regexes(tables: Any) -> Iterator[str]:
+    if isinstance(tables, dict):
+        for key, value in tables.items():
+            if key == "regex":
+                yield value
+            else:
+                yield from _regexes(value)
+    elif isinstance(tables, list | tuple):
+        for value in tables:
+            yield from _regexes(value)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.id)
+def test_no_regex_of_ours_repeats_what_repeats(pattern: Pattern) -> None:
+    for source in _regexes([pattern.where, pattern.facts]):
+        assert not any(_repeats(regex_parser.parse(source))), source
+
+
+def test_nested_repeats_would_be_seen() -> None:
+    assert any(_repeats(regex_parser.parse(r"^(?:a+|b)*$")))

@@ -38,6 +38,11 @@ class Definition(NamedTuple):
     text: str
 
     @property
+    def is_nameless(self) -> bool:
+        """Whether it is a C++ kernel whose own file calls it what every such kernel is called."""
+        return self.name == NAMELESS
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """What a call of the kernel gives values to."""
         if self.language == "triton":

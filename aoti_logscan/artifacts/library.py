@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from aoti_logscan.artifacts.dataflow import Use, uses
-from aoti_logscan.artifacts.definition import NAMELESS, Definition, definitions
 from aoti_logscan.artifacts.generated_with import GeneratedWith, generated_with
-from aoti_logscan.artifacts.kernel_code import KernelCode
 from aoti_logscan.artifacts.package import Package
 from aoti_logscan.artifacts.provenance import Origin, Provenance, origin_of
 from aoti_logscan.artifacts.wrapper_body import PROXY_CALL, Body, Input, read_body
 from aoti_logscan.artifacts.wrapper_code import CallLine, Wrapper, call_on, stem
 from aoti_logscan.lazy_re import lazy_re
+
+if TYPE_CHECKING:  # readers of kernels, loaded where there is one
+    from aoti_logscan.artifacts.dataflow import Use
+    from aoti_logscan.artifacts.definition import Definition
+    from aoti_logscan.artifacts.kernel_code import KernelCode
 
 _Answer = TypeVar("_Answer")
 
@@ -60,6 +62,8 @@ class Unit:
     @cached_property
     def kernels(self) -> dict[str, Definition]:
         """The kernels that are defined in the file, by the names that wrappers call them by."""
+        from aoti_logscan.artifacts.definition import definitions
+
         found: dict[str, Definition] = {}
         for definition in definitions(self.wrapper):
             found.setdefault(definition.name, definition)
@@ -212,13 +216,13 @@ class Library:
 
     def _named(self, unit: Unit, definition: Definition) -> list[tuple[Unit, Definition]]:
         """A C++ kernel by the name that a wrapper gives it, which embeds the same text."""
-        if definition.name != NAMELESS:
+        if not definition.is_nameless:
             return [(unit, definition)]
         named = [
             (one, definition._replace(name=other.name))
             for one in self.units
             for other in one.kernels.values()
-            if other.name != NAMELESS and other.text == definition.text
+            if not other.is_nameless and other.text == definition.text
         ]
         return named or [(unit, definition)]
 
@@ -233,7 +237,7 @@ class Library:
             for definition in unit.kernels.values()
             if text in definition.text
         ]
-        return [one for one in found if one[1].name != NAMELESS] or found
+        return [one for one in found if not one[1].is_nameless] or found
 
     def origin(self, launch: Launch) -> Origin:
         """The graph nodes, ATen operators and user's lines that a call comes from."""
@@ -305,6 +309,8 @@ class Library:
 
     def launches_in(self, unit: Unit) -> list[Launch]:
         """All calls in a wrapper, in order."""
+        from aoti_logscan.artifacts.dataflow import uses
+
         if unit not in self._uses:
             self._uses[unit] = uses(unit.body, cache(lambda name: self._parameters_of(name, unit)))
         return [Launch(unit, use) for use in self._uses[unit]]

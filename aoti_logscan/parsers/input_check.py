@@ -12,6 +12,7 @@ what was expected right; the op on the next line); _export/utils.py,
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from aoti_logscan.events import InputCheck
@@ -249,9 +250,7 @@ def _guard(_hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
 
 def _tree(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
     """The number of leaves on both sides; None where a spec is cut off or not printed."""
-    texts = [hit.line.text[match.end() :]]
-    texts += [line.text for line in hit.following(_TREE_LINES) if len(line.text) < _TREE_WIDTH]
-    both = b"\n".join(texts).split(b"\n\n")[0].split(b"Please check")[0]
+    both = b"\n".join((hit.line.text[match.end() :], *_specs(hit))).split(b"Please check")[0]
     want, found, got = both.partition(b"but actually got")
     counts = (want.count(b"*"), got.count(b"*")) if found else (0, 0)
     return {
@@ -260,6 +259,17 @@ def _tree(hit: Hit, match: re.Match[bytes]) -> dict[str, Any]:
         "expected": counts[0] or None,
         "actual": counts[1] if found else None,
     }
+
+
+def _specs(hit: Hit) -> Iterator[bytes]:
+    """The lines below that print the two specs, as far as they may."""
+    for line in hit.following(_TREE_LINES):
+        if not line.text or _TREE.search(line.text):
+            return
+        if len(line.text) < _TREE_WIDTH:
+            yield line.text
+        if b"Please check" in line.text:
+            return
 
 
 def _integer_or_text(raw: bytes) -> int | str:

@@ -156,19 +156,28 @@ def _run(hit: Hit) -> list[Draft]:
 
 
 def _in_run(match: re.Match[bytes]) -> Draft:
-    head, phase, named, header, launch, kernel, argument, name, told = match.groups()
+    """A mark of a run; what it tells is read when its event is made, if it is."""
     start, taken = match.span()
-    kind: type[Event] = LaunchMark
-    if named is not None:
-        fields = partial(_mark_fields, bytes(phase), bytes(named), 3, None, None)
-        return Draft(kind, fields, start, taken - 1, bytes(head), NOTHING, None, None, taken)
-    values = bytes(told)
-    if name is not None:
-        kind, fields = ModelInput, partial(_input_fields, bytes(name), values)
+    head, named = match.span("head")[1], match["input"] is None
+    if head >= 0:
+        end = taken - 1
     else:
-        fields = partial(_mark_fields, bytes(launch), bytes(kernel), 2, bytes(argument), values)
-    end = match.end("told")
-    return Draft(kind, fields, start, end, bytes(header), NOTHING, None, None, taken)
+        head, end = match.end("header"), match.end("told")
+    whole = bytes(match[0])
+    kind: type[Event] = LaunchMark if named else ModelInput
+    text = whole[: head - start]
+    return Draft(kind, partial(_read_again, whole), start, end, text, NOTHING, None, None, taken)
+
+
+def _read_again(whole: bytes) -> dict[str, Any]:
+    match = _MARK.match(whole)
+    assert match is not None
+    _, phase, named, _, launch, kernel, argument, name, told = match.groups()
+    if named is not None:
+        return _mark_fields(phase, named, 3, None, None)
+    if name is not None:
+        return _input_fields(name, told)
+    return _mark_fields(launch, kernel, 2, argument, told)
 
 
 def _single(hit: Hit) -> Parsed:

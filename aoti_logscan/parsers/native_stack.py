@@ -15,7 +15,7 @@ signal handler.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from aoti_logscan.events import CppStack, Event, Frame, ProcessDeath
 from aoti_logscan.lazy_re import lazy_re
@@ -51,17 +51,23 @@ _GLOG = lazy_re(
 #     @     0x7f55c0000000 boom_cpu
 _GLOG_FRAME = lazy_re(rb"^\s+@\s+0x[0-9a-f]+ (?P<function>.+)$")
 # #10 0x00007fff in f (args) at /tmp/x.cpp:851      #6  f () from /opt/lib.so
-_GDB_FRAME = lazy_re(
-    rb"^\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?P<function>\S.*?) ?"
-    rb"\((?P<arguments>(?:[^()]|\([^()]*\))*)\)"
-    rb"(?: (?:at (?P<file>[^\n]+?):(?P<line>\d+)|from (?P<library>\S+)))?$"
-)
+_GDB_FRAME = lazy_re(rb"\s*#(?P<number>\d+) +(?:0x[0-9a-f]+ in )?(?=\S)")
+# behind the parenthesis that closes the arguments
+_GDB_PLACE = lazy_re(rb" at (?P<file>[^\n]+):(?P<line>\d+)$| from (?P<library>\S+)$")
+_PARENTHESIS = lazy_re(rb"[()]")
 #: bytes around an anchor in which its message stands, and of a frame
 _NEAR = 1000
 _FRAME_BYTES = 8000
 _LINES = 300
 _FRAMES = 64
 _GAPS = 3
+
+
+class _Numbered(NamedTuple):
+    """A frame, and whether it is the first of its stack."""
+
+    is_first: bool
+    frame: Frame
 
 
 def parse(hit: Hit) -> Parsed:
@@ -128,37 +134,56 @@ def _glog_frames(hit: Hit, head: bytes) -> tuple[tuple[Frame, ...], int]:
 
 def _gdb_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:
     head = hit.line.text[: hit.column]
-    last = hit.line.text[hit.column : hit.column + _FRAME_BYTES]
-    first = _GDB_FRAME.match(last)
+    last = hit.line.text[hit.column :]
+    first = _gdb_frame(last)
     if first is None:
         return (), hit.line.end
-    frames, gaps, end = [_gdb_frame(first)], 0, hit.line.end
+    frames, gaps, end = [first.frame], 0, hit.line.end
     for line in hit.following(_LINES):
         text = strip_head(head, line.text)
         if (
             text is not None
             and _CONTINUED.match(text)
-            and (joined := _GDB_FRAME.match(last.rstrip() + b" " + text.strip()))
+            and (joined := _gdb_frame(last.rstrip() + b" " + text.strip()))
         ):
-            frames[-1] = _gdb_frame(joined)
+            frames[-1] = joined.frame
             continue
-        match = _GDB_FRAME.match(text) if text is not None else None
-        last = text if match is not None and text is not None else last
-        if match is None or match["number"] == b"0":
+        found = _gdb_frame(text) if text is not None else None
+        last = text if found is not None and text is not None else last
+        if found is None or found.is_first:
             gaps += 1
-            if gaps > _GAPS or match is not None:
+            if gaps > _GAPS or found is not None:
                 break
             continue
         gaps, end = 0, line.end
         if len(frames) < _FRAMES:
-            frames.append(_gdb_frame(match))
+            frames.append(found.frame)
     return tuple(frames), end
 
 
-def _gdb_frame(match: re.Match[bytes]) -> Frame:
-    file = match["file"] or match["library"]
-    return Frame(
-        function=match["function"][:500].decode("utf-8", "replace"),
-        file=file.decode("utf-8", "replace") if file else None,
-        line=int(match["line"][:18]) if match["line"] else None,
+def _gdb_frame(text: bytes) -> _Numbered | None:
+    """The frame that a line is; its arguments are what the last parenthesis closes."""
+    head = _GDB_FRAME.match(text) if len(text) <= _FRAME_BYTES else None
+    closes = (
+        max(text.rfind(b") at "), text.rfind(b") from ")) if text[-1:] != b")" else len(text) - 1
     )
+    opens = _opening(text, closes) if head and closes >= 0 else -1
+    place = _GDB_PLACE.match(text, closes + 1)
+    if head is None or opens <= head.end() or not (place or closes + 1 == len(text)):
+        return None
+    function = text[head.end() : opens].removesuffix(b" ")[:500].decode("utf-8", "replace")
+    if place is None:
+        return _Numbered(head["number"] == b"0", Frame(function))
+    file = (place["file"] or place["library"]).decode("utf-8", "replace")
+    line = int(place["line"][:18]) if place["line"] else None
+    return _Numbered(head["number"] == b"0", Frame(function, file, line))
+
+
+def _opening(text: bytes, closes: int) -> int:
+    """The parenthesis that is closed at a position; -1 where none is."""
+    depth = 0
+    for found in reversed(list(_PARENTHESIS.finditer(text, 0, closes + 1))):
+        depth += 1 if found[0] == b")" else -1
+        if depth == 0:
+            return found.start()
+    return -1

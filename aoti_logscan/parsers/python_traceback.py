@@ -14,11 +14,13 @@ the message at the end. Sources: CPython, Lib/traceback.py; IPython 8, core/ultr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from aoti_logscan.events import Frame, PythonException
 from aoti_logscan.lazy_re import lazy_re
-from aoti_logscan.lines import Hit, Line, strip_head
+from aoti_logscan.lines import Hit, IncompleteError, Line, Window, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.scan import Draft, Parsed
@@ -53,7 +55,8 @@ _NOTEBOOK_HEAD_BYTES = 120
 _NOTEBOOK_FRAME = lazy_re(
     rb"^File (?P<file>[^\n]{1,500}?):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"
 )
-# a traceback that says why this one is there
+# a traceback that says why this one is there; what both sentences share
+_CHAIN = b"he above exception"
 _CHAINED = lazy_re(
     rb"^(?:The above exception was the direct cause|During handling of the above exception)"
 )
@@ -65,7 +68,8 @@ _REPEATED = lazy_re(rb"^\s*\[Previous line repeated \d+ more times?\]|^\s*[~^]+\
 _AFTER_MESSAGE = lazy_re(
     rb"^(?:The above exception was the direct cause|During handling of the above exception"
     rb"|Traceback \(most recent call last\)|terminate called|Exception raised from "
-    rb"|Fatal Python error|=========|\[rank\d+\]:|\[[EWIF]\d{3,4} |[VDIWEC]\d{4} \d\d:\d\d)"
+    rb"|Fatal Python error|triton\.compiler\.errors\.\w{1,40}: at \d|=========|\[rank\d+\]:"
+    rb"|\[[EWIF]\d{3,4} |[VDIWEC]\d{4} \d\d:\d\d)"
 )
 # [rank0]:   2026-... stderr F   |   what a launcher's prefix ends in, rather than a sentence
 _PREFIX_ENDS = lazy_re(rb"(?:^|[\]:>)|#\x82]|\bF)\s*$")
@@ -79,8 +83,11 @@ _STRANGERS = 3
 _MAX_LINES = 2000
 _MESSAGE_LINES = 24
 _MESSAGE_BYTES = 4000
-#: lines after a message in which a chained traceback is looked for
-_CHAIN_WITHIN = 400
+#: lines of Triton's listing, below which the reason stands
+_LISTING_LINES = 400
+#: bytes after a message in which a chained traceback is looked for, and how many marks of others
+_CHAIN_WITHIN = 64 << 10
+_FOREIGN_MARKS = 64
 _FRAMES = 64
 
 
@@ -142,6 +149,8 @@ def _of_notebook(hit: Hit, head: bytes, kind: bytes) -> Parsed:
             continue
         if match := _NOTEBOOK_FRAME.match(text):
             frames.append(_frame(match))
+        elif _HEAD in text:
+            break
         elif text.startswith(kind) and (match := _EXCEPTION.match(text)):
             return (_draft(hit, head, frames, _tail(hit, line, head, match)),)
     return ()
@@ -214,21 +223,52 @@ def _add_source(frames: list[Frame], text: bytes) -> None:
 def _tail(hit: Hit, line: Line, head: bytes, match: re.Match[bytes]) -> _Tail:
     """The exception's type and message, with the lines that still belong to the message."""
     message = _Message(match["message"] or b"")
-    end, foreign, followed = line.end, 0, False
-    for more in hit.window.following(line, _CHAIN_WITHIN):
+    last, foreign = line, 0
+    for more in hit.window.following(line, _LISTING_LINES):
         own = strip_head(head, more.text)
         if own is None:
             foreign += 1
             if foreign > _MESSAGE_LINES:
                 break
             continue
-        if _AFTER_MESSAGE.match(own):
-            followed = _CHAINED.match(own) is not None
+        if message.is_full or _AFTER_MESSAGE.match(own):
             break
         if message.add(own):
-            end = more.end
+            last = more
     kind = match["type"].decode("utf-8", "replace")
-    return _Tail(kind, message.text(), line.start, line.text, end, followed)
+    followed = _is_followed(hit.window, last, head)
+    return _Tail(kind, message.text(), line.start, line.text, last.end, followed)
+
+
+def _is_followed(window: Window, last: Line, head: bytes) -> bool:
+    """Whether the same writer's next traceback is announced as one that came of this one.
+
+    A message may be long: that of a C++ compiler has hundreds of lines.
+    """
+    stop = last.end + _CHAIN_WITHIN
+    marks = _marks(window.buffer, last.end, min(stop, window.size))
+    for mark in islice(marks, _FOREIGN_MARKS):
+        own = strip_head(head, window.line_at(mark).text)
+        if own is not None and _CHAINED.match(own):
+            return True
+        if own is not None and own.startswith(_HEAD):
+            return False
+    if next(marks, None) is not None:
+        return False
+    if stop > window.size and not window.final:
+        raise IncompleteError
+    return False
+
+
+def _marks(buffer: bytearray, position: int, stop: int) -> Iterator[int]:
+    """Where heads of tracebacks, and sentences that chain them, stand between the positions."""
+    while True:
+        head = buffer.find(_HEAD, position, stop)
+        chain = buffer.find(_CHAIN, position, head if head >= 0 else stop)
+        position = (chain if chain >= 0 else head) + 1
+        if not position:
+            return
+        yield position - 1
 
 
 class _Message:
@@ -240,6 +280,13 @@ class _Message:
         self._lists_source = _AT_SOURCE.match(first) is not None
         self._reason_next = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no further line can belong to it."""
+        if self._lists_source and len(self._parts) >= _MESSAGE_LINES:
+            return False
+        return len(self._parts) > _MESSAGE_LINES or self._size > _MESSAGE_BYTES
+
     def add(self, line: bytes) -> bool:
         """Take the next line, if it still belongs to the message."""
         if self._lists_source and len(self._parts) >= _MESSAGE_LINES:
@@ -249,7 +296,7 @@ class _Message:
                 return True
             self._reason_next = _CARET.match(line) is not None
             return self._reason_next
-        if len(self._parts) > _MESSAGE_LINES or self._size > _MESSAGE_BYTES:
+        if self.is_full:
             return False
         self._parts.append(line)
         self._size += len(line)

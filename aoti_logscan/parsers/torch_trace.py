@@ -68,7 +68,7 @@ _PART = lazy_re(r"^inductor_aot_(?P<part>wrapper|kernel|header)_code$")
 
 #   File "/opt/venv/.../compile_fx.py", line 55, in compile_fx
 _PRINTED_FRAME = lazy_re(
-    r'^ *File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,9}), in (?P<function>[^\n]{1,200})$',
+    r'File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,9}), in (?P<function>[^\n]{1,200})$',
     re.MULTILINE,
 )
 #: characters of a failure's reason and of its traceback that are read
@@ -76,11 +76,14 @@ _REASON = 4000
 _TRACEBACK = 40_000
 
 
+_NULL = msgspec.Raw(b"null")
+
+
 class _Envelope(msgspec.Struct):
     """The keys that are used, loosely typed: one odd field must not lose the record."""
 
-    compilation_metrics: Any = None
-    bwd_compilation_metrics: Any = None
+    compilation_metrics: msgspec.Raw = _NULL
+    bwd_compilation_metrics: msgspec.Raw = _NULL
     graph_dump: Any = None
     inductor_output_code: Any = None
     artifact: Any = None
@@ -88,6 +91,15 @@ class _Envelope(msgspec.Struct):
     frame_id: Any = None
     frame_compile_id: Any = None
     has_payload: Any = None
+
+
+class _Metrics(msgspec.Struct):
+    """What is used of a hundred metrics."""
+
+    compile_id: Any = None
+    fail_type: Any = None
+    fail_reason: Any = None
+    exception_stack_trace: Any = None
 
 
 class _Record(NamedTuple):
@@ -101,6 +113,7 @@ class _Record(NamedTuple):
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
+_decode_metrics = msgspec.json.Decoder(_Metrics).decode
 
 
 def parse(hit: Hit) -> Parsed:
@@ -116,23 +129,25 @@ def parse(hit: Hit) -> Parsed:
     record = _Record(hit.window, start, end, head, envelope)
     for key, read in _READERS.items():
         value = getattr(envelope, key)
-        if value is not None:
+        if value is not None and value != _NULL:
             return read(record, value)
     return ()
 
 
-def _metrics(record: _Record, value: Any) -> Parsed:
-    if not isinstance(value, dict):
+def _metrics(record: _Record, value: msgspec.Raw) -> Parsed:
+    try:
+        metrics = _decode_metrics(value)
+    except (msgspec.DecodeError, RecursionError):
         return (Malformed(record.start, record.end, "compilation metrics that are no table"),)
-    return (_draft(record, Compile, partial(_compile_fields, value), record.end),)
+    return (_draft(record, Compile, partial(_compile_fields, metrics), record.end),)
 
 
-def _compile_fields(value: dict[str, Any]) -> dict[str, Any]:
+def _compile_fields(metrics: _Metrics) -> dict[str, Any]:
     return {
-        "compile_id": _text(value.get("compile_id")),
-        "fail_type": _text(value.get("fail_type")),
-        "fail_reason": _reason(value.get("fail_reason")),
-        "frames": _printed_frames(value.get("exception_stack_trace")),
+        "compile_id": _text(metrics.compile_id),
+        "fail_type": _text(metrics.fail_type),
+        "fail_reason": _reason(metrics.fail_reason),
+        "frames": _printed_frames(metrics.exception_stack_trace),
     }
 
 
@@ -151,6 +166,7 @@ def _printed_frames(value: object) -> tuple[Frame, ...]:
     found = [
         Frame(match["function"].strip(), match["file"], int(match["line"]))
         for match in _PRINTED_FRAME.finditer(text)
+        if not text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" ")
     ]
     return tuple(found[-64:])
 
