@@ -149,6 +149,12 @@ _patterns_option = click.option(
     type=click.Path(file_okay=False),
     help="Render the traces with tlparse into this folder, not redacted; -f html links into it.",
 )
+@click.option(
+    "--follow",
+    "follows",
+    is_flag=True,
+    help="Go on reading a file that grows, until a failure stands in it.",
+)
 @click.pass_context
 def scan(ctx: click.Context, /, **options: Any) -> None:
     """Read what a failed run left behind and say why it died (the default command).
@@ -162,8 +168,9 @@ def scan(ctx: click.Context, /, **options: Any) -> None:
     asked = asked._replace(paths=_or_standard_input(ctx, asked.paths))
     _check_targets(asked)
     with interruption.heeded():
+        interrupted = asked.follows and _follow(asked)
         status = _events(asked) if asked.form == "events" else _scan(asked)
-        if status == CLEAN and interruption.is_asked():
+        if status == CLEAN and (interrupted or interruption.is_asked()):
             status = INTERRUPTED
     ctx.exit(status)
 
@@ -182,6 +189,7 @@ class _Asked(NamedTuple):
     redacts: bool
     rules: str | None
     tlparse: str | None
+    follows: bool
 
     @property
     def what(self) -> dict[str, Any]:
@@ -205,6 +213,26 @@ def _check_targets(asked: _Asked) -> None:
 
 def _is_same_file(one: str, other: str) -> bool:
     return os.path.isfile(one) and os.path.isfile(other) and os.path.samefile(one, other)
+
+
+def _follow(asked: _Asked) -> bool:
+    """Wait until a failure stands in the file; whether Ctrl-C ended the wait."""
+    from aoti_logscan.catalogue import catalogue
+    from aoti_logscan.follow import until_failure
+
+    if len(asked.paths) != 1:
+        raise _UsageError("--follow needs one file")
+    (path,) = asked.paths
+
+    def wait(watch: Progress) -> None:
+        progress = watch.source(path)
+        until_failure(path, catalogue(asked.folders), rank=asked.rank, progress=progress)
+
+    _watched(asked.paths, wait)
+    interrupted = interruption.is_asked()
+    # what is there is read whole
+    interruption.forget()
+    return interrupted
 
 
 def _events(asked: _Asked) -> int:

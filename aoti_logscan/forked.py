@@ -53,6 +53,10 @@ class Forked:
         """Pass Ctrl-C on, which reaches it by itself only where both are of a terminal."""
         os.kill(self._process, signal.SIGINT)
 
+    def kill(self) -> None:
+        """End it at once."""
+        os.kill(self._process, signal.SIGKILL)
+
     def tell(self, command: bytes) -> None:
         """Send a few bytes; nothing happens where the process is gone."""
         with contextlib.suppress(BrokenPipeError):

@@ -42,7 +42,8 @@ def heeded() -> Iterator[None]:
         return
     _state.is_asked = False
     _state.wake = os.pipe()
-    os.set_blocking(_state.wake[1], False)
+    for file in _state.wake:
+        os.set_blocking(file, False)
     signal.signal(signal.SIGINT, _note)
     try:
         yield
@@ -61,6 +62,22 @@ def _note(_signal: int, _frame: FrameType | None) -> None:
     if _state.wake is not None:
         with contextlib.suppress(BlockingIOError):
             os.write(_state.wake[1], b"!")
+
+
+def forget() -> None:
+    """Read on after all: the first Ctrl-C was the end of something else."""
+    _state.is_asked = False
+    if _state.wake is not None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(_state.wake[0], 1)
+
+
+def pause(seconds: float) -> bool:
+    """Wait so long; False as soon as the reading is to end."""
+    if not _state.is_asked:
+        files = [_state.wake[0]] if _state.wake else []
+        select.select(files, [], [], seconds)
+    return not _state.is_asked
 
 
 def in_fork() -> None:

@@ -70,7 +70,7 @@ from aoti_logscan.report import (
 from aoti_logscan.report_size import limited
 from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
-from aoti_logscan.scan import Contexts, Scanner
+from aoti_logscan.scan import Contexts, Scanned, Scanner
 from aoti_logscan.signature import signature
 from aoti_logscan.sources import Artifact, Named, SavedFile, Source, Unread, find
 from aoti_logscan.streams import Raw, text_stream
@@ -202,6 +202,17 @@ def investigate(
     contexts = {name: around.found for name, around in kept.items()}
     shown = dossier(_report(found, in_use), listed, found.library, contexts)
     return Investigation(shown, _ranked(found.told))
+
+
+def tells_a_failure(scanned: Scanned, in_use: Catalogue, rank: int | None = None) -> bool:
+    """Whether the report on one scanned source would have found a failure."""
+    evidence = _evidence((Reading("", scanned),), rank)
+    return _report(evidence, in_use).verdict.failure_class != "none"
+
+
+def scanner(in_use: Catalogue) -> Scanner:
+    """What scans sources for these patterns."""
+    return _scanner(in_use.anchors)
 
 
 def analyze_text(text: bytes, in_use: Catalogue) -> tuple[Report, Evidence]:

@@ -214,7 +214,7 @@ class Scanner:
         type that are kept.
         """
         scan = self.begin(name, contexts, share)
-        source = _Counted(stream, progress)
+        source = Counted(stream, progress)
         scan.read(source, WINDOW)
         if ahead and not scan.is_over:
             with closing(_Helped(source, self._anchors, WINDOW, scan.tail)) as helped:
@@ -230,10 +230,10 @@ class Scanner:
         return Scan(name, self._anchors, self._parsers, self._owners, contexts, keeps)
 
 
-class _Counted:
+class Counted:
     """A stream that tells how much of it was read."""
 
-    def __init__(self, stream: Readable, progress: Callable[[int], None] | None) -> None:
+    def __init__(self, stream: Readable, progress: Callable[[int], None] | None = None) -> None:
         self._stream = stream
         self._progress = progress
         self._read = 0
@@ -286,7 +286,7 @@ class _Given(NamedTuple):
 class _Helped:
     """A source's blocks, read and searched ahead; `tail` is what was read before."""
 
-    def __init__(self, source: _Counted, anchors: Anchors, size: int, tail: _Tail) -> None:
+    def __init__(self, source: Counted, anchors: Anchors, size: int, tail: _Tail) -> None:
         self._source = source
         self._anchors = anchors
         self._size = size
@@ -388,12 +388,35 @@ class Scan:
         line = window.line_number(window.size)
         return _Tail(window.base + window.size, line, bytes(window.buffer[begin : window.size]))
 
-    def read(self, source: _Counted, size: int) -> None:
-        """Read so many bytes more, which fall short only at the source's end, and parse them."""
+    def read(self, source: Counted, size: int, *, grows: bool = False) -> int:
+        """Read so many bytes more and parse them; gives how many there were.
+
+        They fall short only at the source's end, which is no end where the source `grows`.
+        """
         window = self._window
         before = window.size
         count = source.fill(window.room(size))
-        self._searched(before, count, count < size)
+        self._searched(before, count, count < size and not grows)
+        return count
+
+    def so_far(self) -> Scanned:
+        """What there would be if the source ended here; it may be read on all the same."""
+        rest = Scan(self._name, self._anchors, self._parsers, (), None, self._keeps)
+        rest._window, rest._owners = self._window, self._owners
+        rest._consumed = list(self._consumed)
+        rest._closed, rest._closer = self._closed, self._closer
+        self._window.end_here(True)
+        rest._parse_all(self._pending, self._lines, self._window.size)
+        self._window.end_here(False)
+        events = [
+            event
+            for scan in (self, rest)
+            for kept in scan._kept.values()
+            for event in kept.made(self._name)
+        ]
+        events.sort(key=lambda event: event.place.offset)
+        size = self._window.base + self._window.size
+        return Scanned(tuple(events), size, dict(self._records), tuple(self._problems))
 
     def take(self, block: _Block) -> None:
         """Parse the next bytes of the source, with what was found in them."""
@@ -641,6 +664,11 @@ class _Kept:
             if isinstance(gone, _Seen):
                 gone.kept = False
             self.passed_over += 1
+
+    def made(self, source: str) -> Iterator[Event]:
+        """The events as of now."""
+        for one in (*self._first, *self._rest):
+            yield one if isinstance(one, Event) else one.event(source)
 
     def events(self, source: str) -> Iterator[Event]:
         """The events, made one by one; what they are made from is let go."""

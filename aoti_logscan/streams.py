@@ -79,7 +79,9 @@ class Stream:
         """Fill `view` from its start; returns the number of bytes, 0 at the end or a break."""
         if self.problem:
             return 0
-        if interruption.is_asked():
+        # what was read ahead was read before the interrupt
+        held = isinstance(self._raw, Joined) and self._raw.holds_more
+        if interruption.is_asked() and not held:
             self.problem = "reading stopped: interrupted"
             return 0
         try:
@@ -133,6 +135,12 @@ class Joined(io.RawIOBase):
     def readable(self) -> bool:
         """True: it is read from."""
         return True
+
+    @property
+    def holds_more(self) -> bool:
+        """Whether something is left of the bytes that were read ahead."""
+        rest = self._rest
+        return bool(self._head) or (isinstance(rest, Joined) and rest.holds_more)
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill the buffer from the head, and from the stream once the head is used up."""

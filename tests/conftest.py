@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ FIXTURES = ROOT / "fixtures"
 
 Run = Callable[..., Result]
 Diagnose = Callable[..., dict[str, Any]]
+
+
+def heeds_interrupts() -> None:
+    """In a child: take Ctrl-C as a shell's foreground command does, whoever runs the tests."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

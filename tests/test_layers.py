@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("progress", "record", "publish", "completion", "manual"),
-    ("rehearsal",),
+    ("rehearsal", "follow"),
     ("pipeline",),
     ("bundle",),
     ("render",),
