@@ -44,7 +44,7 @@ class State(NamedTuple):
 class Progress:
     """A progress line on `stream` while its `with` block runs, none where it is no terminal.
 
-    `paths` are what is read. It is told of sources and stages as `pipeline.Watch` says.
+    `paths` are what is read. It is told of sources and stages as `readings.Watch` says.
     """
 
     def __init__(

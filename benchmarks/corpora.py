@@ -17,6 +17,8 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 #: bytes of a trace of a whole model
 _WHOLE_MODEL = 100_000
 
+#: bursts in which marks, assertions and failures come
+_BURSTS = 100
 #: what stands in the mixed stderr
 MARKS = 200_000
 ASSERTIONS = 100_000
@@ -33,8 +35,6 @@ FAILURES = (
     "shim-call-fails-unchecked/input/run.log",
     "input-dim-static/input/run.log",
 )
-#: bursts in which marks, assertions and failures come
-_BURSTS = 100
 
 
 def recorded_traces() -> list[bytes]:
@@ -57,9 +57,12 @@ def trace(path: Path, size: int, skip: int = 0) -> None:
     _write(path, size, cycle(recordings[skip % len(recordings) :] + recordings))
 
 
-def mixed(path: Path, size: int) -> None:
-    """A stderr of `size` bytes: torch's own log lines, marks, assertions and ten failures."""
-    parts = list(_bursts())
+def mixed(path: Path, size: int, bursts: int = _BURSTS) -> None:
+    """A stderr of `size` bytes: torch's own log lines, marks, assertions and ten failures.
+
+    A smaller one for comparison has as much less of each: so many of the hundred `bursts`.
+    """
+    parts = list(islice(_bursts(), bursts))
     room = size - sum(map(len, parts))
     talk = cycle([_talk()])
     with path.open("wb") as file:
@@ -90,11 +93,12 @@ def _bursts() -> Iterator[bytes]:
 
 def _marks_of_level_3(number: int) -> bytes:
     """A thousand marks: five hundred launches of recorded kernels."""
-    pairs = [
-        f"[ before_launch: cpp_fused_exp_mul_{index} ]\n[ after_launch: cpp_fused_exp_mul_{index} ]\n"
+    lines = [
+        f"[ {phase}_launch: cpp_fused_exp_mul_{index} ]\n"
         for index in range(number, number + MARKS // _BURSTS // 4)
+        for phase in ("before", "after")
     ]
-    return "".join(pairs).encode()
+    return "".join(lines).encode()
 
 
 def _marks_of_level_2() -> bytes:
@@ -107,7 +111,7 @@ def _marks_of_level_2() -> bytes:
 
 def _assertions(number: int) -> bytes:
     """Four thousand threads of one kernel that fail the same assertion."""
-    stem = ("c" + "abcdefghijklmnopqrstuvwxyz234567"[number % 32] * 51)
+    stem = "c" + "abcdefghijklmnopqrstuvwxyz234567"[number % 32] * 51
     lines = [
         f"/tmp/torchinductor_user/{stem[1:3]}/{stem}.py:{29 + number}: unknown: "
         f"block: [{thread // 128},0,0], thread: [{thread % 128},0,0] "

@@ -1,0 +1,1 @@
+"""What the command costs: `python -m benchmarks.run`; the figures are in RESULTS.md."""
