@@ -29,9 +29,11 @@ class Forked:
     """A process that runs `serve` with the pipe it is told things by and the one it answers by."""
 
     def __init__(self, serve: Callable[[int, int], None]) -> None:
-        commands, self._commands = os.pipe()
-        self._results, results = os.pipe()
-        self._process = os.fork()
+        with contextlib.ExitStack() as opened:
+            commands, self._commands = _pipe(opened)
+            self._results, results = _pipe(opened)
+            self._process = os.fork()
+            opened.pop_all()
         if self._process == 0:
             status = 1
             try:
@@ -65,6 +67,14 @@ class Forked:
     def read(self, size: int) -> bytes | None:
         """So many bytes of its answer; None where it is gone before."""
         return read(self._results, size)
+
+
+def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe that is closed with the stack."""
+    pair = os.pipe()
+    for file in pair:
+        opened.callback(os.close, file)
+    return pair
 
 
 def start(count: int, serve: Callable[[int, int], None]) -> list[Forked]:

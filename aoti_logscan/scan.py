@@ -216,13 +216,20 @@ class Scanner:
         scan = self.begin(name, contexts, share)
         source = Counted(stream, progress)
         scan.read(source, WINDOW)
-        if ahead and not scan.is_over:
-            with closing(_Helped(source, self._anchors, WINDOW, scan.tail)) as helped:
+        if ahead and not scan.is_over and (helped := self._helped(source, scan.tail)):
+            with closing(helped):
                 for block in helped.blocks():
                     scan.take(block)
         while not scan.is_over:
             scan.read(source, WINDOW)
         return scan.result(stream.problem)
+
+    def _helped(self, source: Counted, tail: _Tail) -> _Helped | None:
+        """What searches ahead; None where there is no memory for it."""
+        try:
+            return _Helped(source, self._anchors, WINDOW, tail)
+        except OSError:
+            return None
 
     def begin(self, name: str, contexts: Contexts | None = None, share: int | None = None) -> Scan:
         """The scan of a source, to be given its bytes as they come."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -134,3 +135,20 @@ def test_many_sources_share_what_is_kept(
     report = json.loads(run("-f", "json", str(tmp_path)).stdout)
     problems = [[problem["what"] for problem in source["problems"]] for source in report["sources"]]
     assert problems == 3 * [["60 launch-mark records in the middle were counted but not kept"]]
+
+
+@pytest.mark.parametrize("call", ["os.fork", "os.pipe", "mmap.mmap"])
+def test_where_the_system_allows_no_process_one_does_it_all(
+    monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    log = max(LOGS, key=lambda file: file.stat().st_size)
+    wanted = _scan(log, 4096, ahead=False)
+    files = os.listdir("/proc/self/fd")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EAGAIN, "try again")
+
+    monkeypatch.setattr(call, refuse)
+    assert _scan(log, 4096, ahead=True) == wanted
+    monkeypatch.undo()
+    assert os.listdir("/proc/self/fd") == files

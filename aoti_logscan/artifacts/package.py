@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from aoti_logscan.archives import TooMuchError, apart, open_zip
 from aoti_logscan.artifacts.provenance import (
     Provenance,
     read_extern_nodes,
@@ -24,9 +25,10 @@ from aoti_logscan.artifacts.provenance import (
     read_node_mappings,
 )
 from aoti_logscan.artifacts.wrapper_code import Wrapper, read_wrapper
+from aoti_logscan.sources import MAX_CODE, PackageFile, Share, read_up_to
 
 #: bytes of one entry and of all entries that are read, and entries looked at
-MAX_ENTRY = 64 << 20
+MAX_ENTRY = MAX_CODE
 MAX_READ = 512 << 20
 MAX_ENTRIES = 10_000
 
@@ -63,28 +65,42 @@ class Package(NamedTuple):
     extern_ops: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
-def read_artifact(name: str, data: bytes) -> Package:
-    """A package, or a loose file as a package of one source; a broken one tells its problem."""
-    if data.startswith(b"PK"):
-        return _read_zip(name, data)
-    if name.endswith(".pt2"):
-        return Package(name, None, None, (), ("not a zip archive, so no package",))
+def read_artifact(name: str, data: bytes | PackageFile) -> Package:
+    """A package, or a loose file as a package of one source; a broken one tells its problem.
+
+    The package's file is closed.
+    """
+    if isinstance(data, PackageFile):
+        with data.file:
+            return _read_package(name, data)
+    if name.endswith(".pt2") or data.startswith(b"PK"):
+        return _read_package(name, PackageFile(io.BytesIO(data), Share()))
     found = _Contents()
-    found.take(name, name, data)
+    if len(data) > MAX_ENTRY:
+        found.problems.append(f"more than {MAX_ENTRY} bytes; the rest was not read")
+    found.take(name, name, data[:MAX_ENTRY])
     return found.package(name)
 
 
-def _read_zip(name: str, data: bytes) -> Package:
+def _read_package(name: str, package: PackageFile) -> Package:
+    file = package.file
+    file.seek(0)
+    if file.read(2) != b"PK":
+        return Package(name, None, None, (), ("not a zip archive, so no package",))
     found = _Contents()
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry, content in _entries(archive, found.problems):
+        with open_zip(file) as archive:
+            for entry, content in _entries(archive, package.share, found.problems):
                 found.take(entry, f"{name}!{entry}", content)
     except _BROKEN as error:
-        found.problems.append(f"a broken package: {error}")
+        found.problems.append(_broken(error))
     if not found.problems and not found.wrappers:
         found.problems.append("no generated code in it: kernels and inputs cannot be named")
     return found.package(name)
+
+
+def _broken(error: Exception) -> str:
+    return str(error) if isinstance(error, TooMuchError) else f"a broken package: {error}"
 
 
 class _Contents:
@@ -130,18 +146,24 @@ class _Contents:
         )
 
 
-def _entries(archive: zipfile.ZipFile, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+def _entries(
+    archive: zipfile.ZipFile, share: Share, problems: list[str]
+) -> Iterator[tuple[str, bytes]]:
     left = MAX_READ
     entries = archive.infolist()
     if len(entries) > MAX_ENTRIES:
         problems.append(f"{len(entries) - MAX_ENTRIES} of {len(entries)} entries were not read")
-    for entry in entries[:MAX_ENTRIES]:
+    own = apart(entries[:MAX_ENTRIES])
+    if shared := min(len(entries), MAX_ENTRIES) - len(own):
+        problems.append(f"{shared} entries were not read, whose bytes are those of others")
+    for entry in own:
         if not entry.filename.endswith((*_SOURCES, _METADATA, _PROVENANCE, _EXTERN_NODES)):
             continue
         limit = min(MAX_ENTRY, left)
         try:
             with archive.open(entry) as file:
-                content = file.read(limit + 1)
+                content = read_up_to(file, limit + 1)
+            share.take(content)
         except _BROKEN as error:
             problems.append(f"{entry.filename}: {error}")
             continue

@@ -60,9 +60,8 @@ def read_tensors(paths: Sequence[str]) -> Tensors:
     problems = []
     if len(paths) > MAX_TENSORS:
         problems.append(f"{len(paths) - MAX_TENSORS} of {len(paths)} saved tensors were not read")
-    small = [path for path in paths[:MAX_TENSORS] if os.path.getsize(path) <= MAX_FILE]
-    problems += [f"{path}: too large" for path in paths[:MAX_TENSORS] if path not in small]
-    told = _worker(small, problems)
+    small = _small(paths[:MAX_TENSORS], problems)
+    told = _worker(small, problems) if small else []
     values = {}
     for one in told:
         path = small[one.index]
@@ -71,6 +70,28 @@ def read_tensors(paths: Sequence[str]) -> Tensors:
         else:
             problems.append(f"{path}: {one.error}")
     return Tensors(values, tuple(problems))
+
+
+def _small(paths: Sequence[str], problems: list[str]) -> list[str]:
+    """The files that are there and not too large; why the others are not goes into `problems`."""
+    found = []
+    for path in paths:
+        size = size_of(path)
+        if size is None:
+            problems.append(f"{path}: it is gone")
+        elif size > MAX_FILE:
+            problems.append(f"{path}: too large")
+        else:
+            found.append(path)
+    return found
+
+
+def size_of(path: str) -> int | None:
+    """Bytes of a file; None where it is gone."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None
 
 
 class _Told(msgspec.Struct):
