@@ -126,12 +126,14 @@ _Told = TypeVar("_Told", Bound, IndexSource)
 
 def _agreed(told: Sequence[_Told], unknown: _Told) -> _Told:
     """The fields that are the same in all; the rest as in `unknown`."""
+    if not told:
+        return unknown
     fields = {
         name: getattr(told[0], name)
         for name in unknown.__struct_fields__
         if all(getattr(one, name) == getattr(told[0], name) for one in told)
     }
-    return msgspec.structs.replace(unknown, **fields) if told else unknown
+    return msgspec.structs.replace(unknown, **fields)
 
 
 def _in_file(check: Check, library: Library) -> list[_Found]:

@@ -125,7 +125,7 @@ def parse(hit: Hit) -> Parsed:
 
 def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
     """The assertion that names its thread; its head and its condition may be on other lines."""
-    thread = _THREAD.search(text, max(0, text.rfind(b"[", 0, column)))
+    thread = _THREAD.match(text, max(0, text.rfind(b"[", 0, column)))
     if thread is None:
         return ()
     head, start = text[max(0, thread.start() - _HEAD) : thread.start()], hit.line.start
@@ -152,6 +152,8 @@ def _run(hit: Hit, text: bytes, thread: re.Match[bytes]) -> tuple[Repeats, int] 
     window, line = hit.window, hit.line
     buffer, begin = window.buffer, line.next
     if line.escaped or len(text) != line.end - line.start or not text.endswith(b"failed."):
+        return None
+    if sum(map(text.count, ANCHORS)) > 1:  # several writers' on one line
         return None
     before, after = text[: thread.start(1)], text[thread.end(1) :]
     if not buffer.startswith(before, begin) or (threads := _THREADS.match(after)) is None:

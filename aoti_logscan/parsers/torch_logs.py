@@ -171,7 +171,7 @@ def _as_printed(hit: Hit, head: bytes) -> list[bytes] | None:
     if not window.final and (not position or size - position < len(bare)):
         raise IncompleteError
     whole = bytes(buffer[line.next : position]) if position else None
-    if whole is None or not is_clean(whole):
+    if not whole or not is_clean(whole):
         return None
     return whole.split(b"\n")[:-1]
 

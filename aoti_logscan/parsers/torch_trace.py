@@ -272,9 +272,14 @@ def _is_whole(raw: bytes, wanted: str) -> bool:
 
 
 def _compile_id(envelope: _Envelope) -> str | None:
-    if isinstance(envelope.frame_id, int) and isinstance(envelope.frame_compile_id, int):
+    if _counts(envelope.frame_id) and _counts(envelope.frame_compile_id):
         return f"{envelope.frame_id}/{envelope.frame_compile_id}"
     return None
+
+
+def _counts(value: object) -> bool:
+    """Whether it is a number from 0; JSON's true and false are integers to Python."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _text(value: object) -> str | None:
@@ -297,7 +302,7 @@ def _draft(
         end=end,
         text=bytes(head[0]) + b"...",
         prefix=Prefix(
-            rank if isinstance(rank, int) else None, head["pid"].decode(), Clock("python", stamp)
+            rank if _counts(rank) else None, head["pid"].decode(), Clock("python", stamp)
         ),
         taken=record.end,
     )
