@@ -86,13 +86,14 @@ def catalogue(folders: Iterable[str | Path] = ()) -> Catalogue:
 
 def _with_folders(folders: Iterable[str | Path]) -> Catalogue:
     from aoti_logscan.pattern_check import Flaw, check_file
+    from aoti_logscan.sources import shown
 
     files, read, flaws = dict(built_in().files), {}, []
     for folder in map(Path, folders):
         found = sorted(folder.glob("*.toml"))
         if not found:
             mend = "name the folder that holds them"
-            flaws.append(Flaw(str(folder), "", "holds no pattern (*.toml)", mend))
+            flaws.append(Flaw(shown(str(folder)), "", "holds no pattern (*.toml)", mend))
         for file in found:
             checked = check_file(file)
             flaws += checked.flaws

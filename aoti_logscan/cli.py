@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import sys
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _Read = TypeVar("_Read")
 
 FOUND, CLEAN, USAGE = 1, 0, 2
+#: errors of writing where there is no room
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED = 130
 
 
@@ -31,6 +34,11 @@ class _UsageError(click.ClickException):
     """One clear line on stderr and exit status 2."""
 
     exit_code = USAGE
+
+    def format_message(self) -> str:
+        from aoti_logscan.render.layout import visible
+
+        return visible(self.message)
 
 
 class _DefaultScan(click.Group):
@@ -206,9 +214,17 @@ def _check_targets(asked: _Asked) -> None:
             raise _UsageError(f"{option} needs a file's name")
         if path is not None and any(_is_same_file(path, other) for other in read):
             raise _UsageError(f"{option}: {path} is read, it cannot be written too")
-    real = [os.path.realpath(path) for path in written.values() if path]
+    real = [_real(path) for path in written.values() if path]
     if len(set(real)) < len(real):
         raise _UsageError("--output and --attach are the same file")
+
+
+def _real(path: str) -> str:
+    """The path without links; as it is, where the folder that it is relative to is gone."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def _is_same_file(one: str, other: str) -> bool:
@@ -396,7 +412,7 @@ def run(
                 _write(text, output)
                 return
         except click.ClickException as error:
-            error.show()
+            _complain(error)
         with contextlib.suppress(OSError):
             click.echo(text.encode("utf-8", "backslashreplace"), nl=False, err=True)
 
@@ -420,7 +436,7 @@ def schema(of: str) -> None:
     """Print the JSON Schema of a report, an event or a pattern."""
     from aoti_logscan import pipeline
 
-    click.echo(pipeline.schema(of))
+    _write(pipeline.schema(of).decode() + "\n", None)
 
 
 @cli.group()
@@ -446,6 +462,7 @@ def list_patterns(folders: tuple[str, ...]) -> None:
 def show_pattern(name: str, folders: tuple[str, ...]) -> None:
     """Print a pattern's file, to read it or to start one of your own from it."""
     from aoti_logscan.catalogue import catalogue
+    from aoti_logscan.render.layout import visible
 
     files = catalogue(folders).files
     if name not in files:
@@ -453,7 +470,8 @@ def show_pattern(name: str, folders: tuple[str, ...]) -> None:
         raise _UsageError(
             f"no pattern {name!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
         )
-    _write(f"# {files[name]}\n{files[name].read_text(encoding='utf-8')}", None)
+    lines = [f"# {files[name]}", *files[name].read_text(encoding="utf-8").split("\n")]
+    _write("\n".join(visible(line.expandtabs(8)) for line in lines), None)
 
 
 @patterns.command("check")
@@ -504,7 +522,8 @@ def _warn(lines: Iterable[str]) -> None:
     from aoti_logscan.render.layout import visible
 
     for line in lines:
-        click.echo(visible(line), err=True)
+        with contextlib.suppress(OSError):
+            click.echo(visible(line), err=True)
 
 
 def _attach(path: Path, share: Any) -> tuple[str, ...]:
@@ -603,6 +622,12 @@ def _write(text: str, output: str | None) -> None:
         raise _UsageError(f"cannot write {output or 'stdout'}: {error.strerror}") from error
 
 
+def _complain(error: click.ClickException) -> None:
+    """Show the error, where standard error can be written."""
+    with contextlib.suppress(OSError):
+        error.show()
+
+
 def main() -> None:
     """Entry point of the `aoti-logscan` command; Ctrl-C ends it as it ends other commands."""
     # what is kept is kept to the end: looking for garbage in it is a tenth of the run
@@ -615,7 +640,14 @@ def main() -> None:
         status = cli(prog_name="aoti-logscan", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else CLEAN)
     except click.ClickException as error:
-        error.show()
+        _complain(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        # help and the version, which click prints
+        _complain(_UsageError(f"cannot write stdout: {error.strerror}"))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(USAGE)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)

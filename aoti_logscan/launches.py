@@ -27,7 +27,7 @@ class Launch:
     `situations` are theirs.
     """
 
-    __slots__ = ("first", "index", "kernel", "marks", "open", "situations")
+    __slots__ = ("_told", "first", "index", "kernel", "marks", "open", "situations")
 
     def __init__(self, first: Situation, mark: LaunchMark, index: int) -> None:
         self.first = first
@@ -36,18 +36,18 @@ class Launch:
         self.open = mark.phase == "before"
         self.marks = [mark]
         self.situations = [first]
+        self._told = {(mark.phase, mark.argument)}
 
     def takes(self, mark: LaunchMark) -> bool:
         """Whether a mark of its kernel belongs to this launch: nothing is printed twice."""
-        if mark.phase == "after":
-            return not any(
-                known.phase == "after" and known.argument == mark.argument for known in self.marks
-            )
-        return self.open and not any(known.argument == mark.argument for known in self.marks)
+        return (self.open or mark.phase == "after") and (
+            (mark.phase, mark.argument) not in self._told
+        )
 
     def add(self, situation: Situation, mark: LaunchMark) -> None:
         """Take a mark in."""
         self.marks.append(mark)
+        self._told.add((mark.phase, mark.argument))
         self.situations.append(situation)
         self.open = self.open and mark.phase == "before"
 

@@ -20,6 +20,8 @@ _MAX_BEFORE = 64 << 10
 _MAX_AFTER = 256 << 10
 #: bytes of what stands before a record that tell who wrote it
 _HEAD = 800
+#: bytes of a prefix whose times may differ from line to line
+_LONGEST_HEAD = 4096
 #: bytes of a line in which a stored string must open
 _OPENS_WITHIN = 4096
 
@@ -374,7 +376,9 @@ def strip_head(head: bytes, text: bytes) -> bytes | None:
         return text[len(head) :]
     if text.rstrip() == head.rstrip():
         return b""
-    if len(text) >= len(head) and _digits_out(text[: len(head)]) == _digits_out(head):
+    if len(head) > _LONGEST_HEAD or len(text) < len(head):
+        return None
+    if _digits_out(text[: len(head)]) == _digits_out(head):
         return text[len(head) :]
     return None
 

@@ -18,6 +18,8 @@ from aoti_logscan.errors import PatternError
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Certainty, Role
 
+#: bytes of a pattern file
+MAX_FILE = 256 << 10
 #: the facts of every failure class; a fact that a pattern does not fill is null
 CLASS_FACTS: dict[str, tuple[str, ...]] = {
     "device-mismatch": ("compiled_for", "loaded_on", "stage", "tensor"),
@@ -155,12 +157,22 @@ def load(file: Path, *, with_examples: bool = True) -> dict[str, Any]:
     Examples come last in a file of the package, and are half of the reading.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = _text(file)
         if not with_examples and (examples := _EXAMPLES.search(text)):
             text = text[: examples.start()]
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, OSError) as error:  # no TOML, no UTF-8, a number of too many digits
         raise PatternError(f"{file}: {error}") from error
+
+
+def _text(file: Path) -> str:
+    if not file.is_file():
+        raise ValueError("it is no file that can be read")
+    with file.open("rb") as opened:
+        read = opened.read(MAX_FILE + 1)
+    if len(read) > MAX_FILE:
+        raise ValueError(f"it has more than {MAX_FILE} bytes")
+    return read.decode("utf-8")
 
 
 def event_of(file: Path) -> str:

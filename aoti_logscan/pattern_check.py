@@ -18,6 +18,7 @@ from aoti_logscan.events import AnyEvent, tag_of
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern, folder_of_patterns, load
 from aoti_logscan.router import LOOKED_UP, placeholders
+from aoti_logscan.sources import shown
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -62,14 +63,21 @@ class Checked(NamedTuple):
 
 def check_file(file: Path) -> Checked:
     """The pattern of a file, or every flaw of it."""
+    name = shown(str(file))
     try:
-        tables = load(file)
+        return _checked(file, name)
     except PatternError as error:
         what = str(error).removeprefix(f"{file}: ")
-        return Checked(None, (Flaw(str(file), "", what, "write it as TOML in UTF-8"),))
-    flaws = [Flaw(str(file), *told) for told in _schema_flaws(tables)]
+        return Checked(None, (Flaw(name, "", what, "write it as TOML in UTF-8"),))
+    except RecursionError:
+        return Checked(None, (Flaw(name, "", "is nested too deep", "write it flat"),))
+
+
+def _checked(file: Path, name: str) -> Checked:
+    tables = load(file)
+    flaws = [Flaw(name, *told) for told in _schema_flaws(tables)]
     if not flaws:
-        flaws = [Flaw(str(file), *told) for told in _flaws(file.stem, tables)]
+        flaws = [Flaw(name, *told) for told in _flaws(shown(file.stem), tables)]
     if flaws:
         return Checked(None, tuple(flaws))
     return Checked(msgspec.convert({**tables, "id": file.stem}, Pattern), ())
@@ -238,7 +246,7 @@ def _regex_flaws(key: str, wanted: Any) -> Iterator[_Told]:
         if name == "regex":
             try:
                 regex.compile(argument)
-            except regex.error as error:
+            except (regex.error, ValueError, OverflowError) as error:
                 yield _join(key, "regex"), f"{argument!r} is no regex: {error}", "mend it there"
         else:
             yield from _regex_flaws(_join(key, name), argument)

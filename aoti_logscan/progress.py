@@ -184,11 +184,14 @@ def plain_sizes(paths: Iterable[str]) -> dict[str, int] | None:
     where there are more than `MAX_FILES`.
     """
     sizes: dict[str, int] = {}
-    for file in (file for path in paths for file in _files(path)):
-        size = _plain_size(file)
-        if size is None or len(sizes) >= MAX_FILES:
-            return None
-        sizes[shown(file)] = size
+    try:
+        for file in (file for path in paths for file in _files(path)):
+            size = _plain_size(file)
+            if size is None or len(sizes) >= MAX_FILES:
+                return None
+            sizes[shown(file)] = size
+    except RecursionError:  # folders in folders without end
+        return None
     return sizes
 
 

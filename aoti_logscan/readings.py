@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, cast
 import msgspec
 
 from aoti_logscan.artifacts.package import Package, read_artifact
-from aoti_logscan.artifacts.saved_tensor import Tensors
+from aoti_logscan.artifacts.saved_tensor import Tensors, size_of
 from aoti_logscan.events import AnyEvent
 from aoti_logscan.forked import answers, cores
 from aoti_logscan.scan import MAX_EVENTS, Context, Contexts, Scanned, Scanner, Trouble
@@ -174,7 +174,7 @@ def saved_tensors(saved: Sequence[SavedFile], tensors: Tensors) -> Iterator[Read
     """All saved tensors as one reading, named after the folder of the first."""
     if not saved:
         return
-    size = sum(os.path.getsize(one.path) for one in saved)
+    size = sum(size_of(one.path) or 0 for one in saved)
     troubles = tuple(Trouble(None, what) for what in tensors.problems)
     records = {"saved_tensor": len(tensors.values)}
     name = f"{os.path.dirname(saved[0].name) or '.'}/*.pt"

@@ -24,6 +24,8 @@ from aoti_logscan.prefix import Prefix, read_prefix
 
 #: bytes read at a time
 WINDOW = 1 << 20
+#: bytes read at first, which are all of most logs
+_FIRST = 64 << 10
 #: blocks that are read before the first of them is parsed
 _SLOTS = 4
 #: bytes kept before the place where work goes on, for parsers that look back
@@ -215,7 +217,9 @@ class Scanner:
         """
         scan = self.begin(name, contexts, share)
         source = Counted(stream, progress)
-        scan.read(source, WINDOW)
+        scan.read(source, min(_FIRST, WINDOW))
+        if not scan.is_over:
+            scan.read(source, WINDOW)
         if ahead and not scan.is_over and (helped := self._helped(source, scan.tail)):
             with closing(helped):
                 for block in helped.blocks():

@@ -10,9 +10,12 @@ from __future__ import annotations
 import codecs
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from aoti_logscan.scan import Readable
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 
 class TraceCopy(NamedTuple):
@@ -29,10 +32,9 @@ class TraceCopies:
     """
 
     def __init__(self) -> None:
-        from tempfile import TemporaryDirectory
-
-        self._folder = TemporaryDirectory(prefix="aoti-logscan-")
+        self._folder: TemporaryDirectory[str] | None = None
         self._copy: _Copying | None = None
+        self._error: str | None = None
         self.found: list[TraceCopy] = []
         self.problem: str | None = None
 
@@ -40,18 +42,31 @@ class TraceCopies:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def copying(self, stream: Readable) -> Readable:
-        """The stream, with a copy made of what is read of it."""
-        file = Path(self._folder.name, f"trace-{len(self.found)}.log")
-        self._copy = _Copying(stream, file)
+        """The stream, with a copy made of what is read of it, where there is room for one."""
+        try:
+            self._copy = _Copying(stream, self._place() / f"trace-{len(self.found)}.log")
+        except OSError as error:
+            self._error = error.strerror or str(error)
+            return stream
         return self._copy
+
+    def _place(self) -> Path:
+        from tempfile import TemporaryDirectory
+
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="aoti-logscan-")
+        return Path(self._folder.name)
 
     def done(self, source: str, *, is_trace: bool) -> None:
         """The source is read; the copy is kept where it is a trace."""
         copy, self._copy = self._copy, None
         if copy is None:
+            if self._error and is_trace:
+                self.problem = f"no copy of {source} could be made: {self._error}"
             return
         copy.close()
         if copy.error:

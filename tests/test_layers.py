@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tlparse_pages",),
     ("trace_copies",),
     ("sources", "scan"),
+    ("archives",),
     ("streams", "lines", "prefix", "relay", "recorder", "run_packages", "ahead"),
     ("anchors", "forked"),
     ("events", "report", "errors", "recording", "rungs", "interruption", "lazy_re"),

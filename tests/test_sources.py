@@ -22,7 +22,7 @@ import zstandard
 
 from aoti_logscan import sources, streams
 from aoti_logscan.errors import UnreadablePathError
-from aoti_logscan.sources import Artifact, Named, Source, Unread, find
+from aoti_logscan.sources import Artifact, Named, PackageFile, Source, Unread, find
 from aoti_logscan.streams import Stream
 from tests.conftest import FIXTURES
 
@@ -54,6 +54,18 @@ def _read(named: Named) -> bytes:
     stream.close()
     assert stream.problem is None
     return data
+
+
+def _content(named: Named) -> bytes:
+    """What an artifact holds."""
+    assert isinstance(named, Artifact)
+    content = named.read()
+    if isinstance(content, PackageFile):
+        content.file.seek(0)
+        data = content.file.read()
+        assert len(content) == len(data)
+        return data
+    return content
 
 
 def _broken(named: Named) -> tuple[bytes, str | None]:
@@ -364,16 +376,12 @@ def test_log_with_a_few_control_bytes_is_not_noted() -> None:
 @pytest.mark.parametrize("name", ["out.py", "x.wrapper.cpp", "model.pt2"])
 def test_generated_code_in_a_folder_is_an_artifact(tmp_path: Path, name: str) -> None:
     _file(tmp_path / name, b"Traceback (most recent call last):\n")
-    named = _only(tmp_path)
-    assert isinstance(named, Artifact)
-    assert named.read() == b"Traceback (most recent call last):\n"
+    assert _content(_only(tmp_path)) == b"Traceback (most recent call last):\n"
 
 
 def test_package_is_an_artifact_whatever_its_name(tmp_path: Path) -> None:
     package = (FIXTURES / "input-dtype/input/model.pt2").read_bytes()
-    named = _only(_file(tmp_path / "attachment.zip", package))
-    assert isinstance(named, Artifact)
-    assert named.read() == package
+    assert _content(_only(_file(tmp_path / "attachment.zip", package))) == package
 
 
 @pytest.mark.parametrize(
@@ -383,11 +391,19 @@ def test_zip_laid_out_as_a_package_is_an_artifact(tmp_path: Path, member: str) -
     assert isinstance(_only(_zip(tmp_path / "a.zip", {member: b"pt2"})), Artifact)
 
 
-def test_artifact_is_cut_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_ARTIFACT", 5)
-    named = _only(_file(tmp_path / "out.py", b"123456789"))
+def test_code_is_read_one_byte_beyond_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MAX_CODE", 5)
+    assert _content(_only(_file(tmp_path / "out.py", b"123456789"))) == b"123456"
+
+
+def test_package_is_not_read_before_it_is_asked_for(tmp_path: Path) -> None:
+    with open(_file(tmp_path / "model.pt2", b"PK\x03\x04"), "r+b") as file:
+        file.truncate(1 << 40)
+    named = _only(tmp_path / "model.pt2")
     assert isinstance(named, Artifact)
-    assert named.read() == b"12345"
+    assert len(named.read()) == 1 << 40
 
 
 # --- compressed files
@@ -545,9 +561,7 @@ def test_utf16_in_a_zip_is_decoded(tmp_path: Path) -> None:
 
 
 def test_generated_code_in_a_zip_is_an_artifact(tmp_path: Path) -> None:
-    named = _only(_zip(tmp_path / "a.zip", {"out.py": b"x = 1\n"}))
-    assert isinstance(named, Artifact)
-    assert named.read() == b"x = 1\n"
+    assert _content(_only(_zip(tmp_path / "a.zip", {"out.py": b"x = 1\n"}))) == b"x = 1\n"
 
 
 def test_binary_in_a_zip_is_not_read(tmp_path: Path) -> None:
@@ -596,7 +610,8 @@ def _flip(archive: Path, at: int) -> Path:
 
 def test_garbled_member_gives_what_came_before_and_says_so(tmp_path: Path) -> None:
     archive = _zip(tmp_path / "a.zip", {"b.log": _NOISE}, zipfile.ZIP_STORED)
-    data, problem = _broken(_only(_flip(archive, 50_000)))
+    found = find([str(_flip(archive, 50_000))])
+    data, problem = _broken(next(found))
     assert data[:40_000] == _NOISE[:40_000]
     assert problem == "reading stopped: Bad CRC-32 for file 'b.log'"
 
@@ -704,9 +719,7 @@ def test_archive_inside_an_archive_is_opened(tmp_path: Path) -> None:
 
 def test_package_inside_an_archive_is_an_artifact(tmp_path: Path) -> None:
     package = (FIXTURES / "input-dtype/input/model.pt2").read_bytes()
-    named = _only(_zip(tmp_path / "a.zip", {"model.pt2": package}))
-    assert isinstance(named, Artifact)
-    assert named.read() == package
+    assert _content(_only(_zip(tmp_path / "a.zip", {"model.pt2": package}))) == package
 
 
 def test_archive_inside_two_archives_is_not_opened(tmp_path: Path) -> None:
@@ -773,7 +786,7 @@ def test_members_of_an_archive_share_its_limit(
 ) -> None:
     monkeypatch.setattr(streams, "MAX_EXPANDED", 50_000)
     archive = _zip(tmp_path / "a.zip", {f"{n}.log": bytes(40_000) for n in range(4)})
-    assert sum(len(_broken(named)[0]) for named in _find(archive)) < 100_000
+    assert sum(len(_broken(named)[0]) for named in find([str(archive)])) < 100_000
 
 
 def test_expanding_within_the_limits_is_whole(

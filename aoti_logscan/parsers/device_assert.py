@@ -140,7 +140,8 @@ def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
     if asserted is None or (not asserted[1] and _repeats(hit, where)):
         return (Malformed(hit.line.start, hit.end, "an assertion without its condition"),)
     draft = _draft(hit, _told(where, head)._replace(block=thread[1]), *asserted)
-    if run := _run(hit, text, thread):
+    # of one whose head stands on the line above, the line alone is no record
+    if start == hit.line.start and (run := _run(hit, text, thread)):
         repeats, end = run
         hides = (hit.line.next, end)
         return (draft._replace(repeats=repeats, taken=end, hides=hides),)

@@ -147,8 +147,9 @@ def _run(hit: Hit) -> list[Draft]:
     if not window.final and size - position < _BLOCK_BYTES and buffer.startswith(b"[ ", position):
         raise IncompleteError
     while window.final or size - position >= _BLOCK_BYTES:
-        match = _MARK.match(buffer, position, size)
-        if match is None:
+        match = _MARK.match(buffer, position, min(size, position + _BLOCK_BYTES))
+        # a longer one is read by itself, whatever of it the window holds
+        if match is None or match.end() - position > _BLOCK_BYTES // 2:
             break
         drafts.append(_in_run(match))
         position = match.end()

@@ -54,7 +54,7 @@ def read_rules(path: str | os.PathLike[str]) -> tuple[Rule, ...]:
     try:
         with open(path, "rb") as file:
             read = msgspec.convert(tomllib.load(file), _RuleFile, strict=True)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RuleError(f"{os.fspath(path)}: {error}") from error
     rules = tuple(Rule(table.kind, table.regex) for table in read.rule)
     for number, rule in enumerate(rules):
@@ -103,5 +103,5 @@ def _compiled(rule: Rule, where: str) -> regex.Pattern[str]:
         )
     try:
         return regex.compile(rule.regex)
-    except (regex.error, RecursionError, OverflowError) as error:
+    except (regex.error, RecursionError, OverflowError, ValueError) as error:
         raise RuleError(f"{where}.regex: {error}") from error
