@@ -151,6 +151,9 @@ class Window:
 
     def line_number(self, position: int) -> int:
         """The physical line (from 1) at `position`; cheap for positions that only grow."""
+        start, end = self._physical
+        if start <= position <= end and start <= self._mark <= end:
+            return self._mark_line
         if position >= self._mark:
             self._mark_line += self.buffer.count(b"\n", self._mark, position)
         else:
