@@ -10,6 +10,7 @@ import msgspec
 from aoti_logscan.artifacts.definition import Definition
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_code import stem
+from aoti_logscan.contexts import Context
 from aoti_logscan.lineage import Check
 from aoti_logscan.report import (
     Dossier,
@@ -19,7 +20,6 @@ from aoti_logscan.report import (
     Report,
     SuspectCode,
 )
-from aoti_logscan.scan import Context
 
 #: surroundings of records by the source's name and the record's offset
 Contexts = Mapping[str, Mapping[int, Context]]

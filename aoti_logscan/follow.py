@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable
 
 from aoti_logscan import interruption
+from aoti_logscan.blocks import Counted
 from aoti_logscan.catalogue import Catalogue
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.pipeline import scanner, tells_a_failure
-from aoti_logscan.scan import WINDOW, Counted, Scan, Scanned
+from aoti_logscan.scan import WINDOW, Scan, Scanned
 from aoti_logscan.sources import shown
 from aoti_logscan.streams import reason, text_stream
 

@@ -23,6 +23,7 @@ from aoti_logscan.artifacts.provenance import (
 from aoti_logscan.artifacts.saved_tensor import Tensors, read_tensors
 from aoti_logscan.artifacts.wrapper_code import read_wrapper
 from aoti_logscan.catalogue import Catalogue, catalogue
+from aoti_logscan.contexts import Contexts
 from aoti_logscan.errors import UnreadablePathError
 from aoti_logscan.events import (
     Compile,
@@ -70,7 +71,7 @@ from aoti_logscan.report import (
 from aoti_logscan.report_size import limited
 from aoti_logscan.router import Routed, Router
 from aoti_logscan.saved_marks import as_marks
-from aoti_logscan.scan import Contexts, Scanned, Scanner
+from aoti_logscan.scan import Scanned, Scanner
 from aoti_logscan.signature import signature
 from aoti_logscan.sources import Artifact, Named, SavedFile, Source, Unread, find
 from aoti_logscan.streams import Raw, text_stream

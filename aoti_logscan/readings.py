@@ -14,9 +14,10 @@ import msgspec
 
 from aoti_logscan.artifacts.package import Package, read_artifact
 from aoti_logscan.artifacts.saved_tensor import Tensors, size_of
+from aoti_logscan.contexts import Context, Contexts
 from aoti_logscan.events import AnyEvent
 from aoti_logscan.forked import answers, cores
-from aoti_logscan.scan import MAX_EVENTS, Context, Contexts, Scanned, Scanner, Trouble
+from aoti_logscan.scan import MAX_EVENTS, Scanned, Scanner, Trouble
 from aoti_logscan.sources import Artifact, SavedFile, Source, Unread
 from aoti_logscan.streams import BROKEN, reason
 from aoti_logscan.trace_copies import TraceCopies

@@ -1,165 +1,42 @@
 """Bytes to records in one pass, knowing no format.
 
-The literals of all parsers are one Hyperscan database. A source is read once, in overlapping
-windows; what an anchor found is handed to the parser that owns the anchor, in the order of the
-bytes. A record that runs past the window is carried over whole, up to `MAX_RECORD`. Equal records
-are folded as they are found.
+A source is read once, in windows, and all of it is searched once for the literals of all parsers;
+what an anchor found is handed to the parser that owns the anchor, in the order of the bytes. A
+record that runs past the window is carried over whole, up to `MAX_RECORD`. Equal records are folded
+as they are found.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from itertools import cycle, islice, takewhile
-from typing import Any, NamedTuple, Protocol
+from itertools import takewhile
+from typing import Any, NamedTuple
 
-import msgspec
-
-from aoti_logscan.ahead import Ahead, search
 from aoti_logscan.anchors import MEANING, SHIFT, Anchors, Found
-from aoti_logscan.events import Event, Place, tag_of
-from aoti_logscan.lines import ANSI, MAX_RECORD, Hit, IncompleteError, Window
-from aoti_logscan.prefix import Prefix, read_prefix
+from aoti_logscan.blocks import Block, Counted, Helped, Readable, Tail
+from aoti_logscan.contexts import Contexts
+from aoti_logscan.events import Event, tag_of
+from aoti_logscan.kept import Kept, Once, Seen
+from aoti_logscan.lines import MAX_RECORD, Hit, IncompleteError, Window
+from aoti_logscan.records import Draft, Malformed, Owner, Parser
 
 #: bytes read at a time
 WINDOW = 1 << 20
 #: bytes read at first, which are all of most logs
 _FIRST = 64 << 10
-#: blocks that are read before the first of them is parsed
-_SLOTS = 4
 #: bytes kept before the place where work goes on, for parsers that look back
 LOOK_BEHIND = 64 << 10
 #: events of one type kept of one source; what is beyond is counted
 MAX_EVENTS = 100_000
-#: characters of a record's own text that are kept
-MAX_TEXT = 2_000
 #: characters of payloads (generated code) that are kept of one source
 MAX_KEPT_TEXT = 64 << 20
-#: members (blocks of an assertion) told apart in one folded event
-MAX_MEMBERS = 100_000
 #: different records that equal ones are folded into at a time
 _OPEN_FOLDS = 512
 #: hits of one parser in one physical line that may lead nowhere
 _MAX_MISSES = 1000
-#: places of folded records that are kept
-MAX_REPEATS = 8
-#: records of one type whose surroundings are kept, from the first ones and from the last ones
-_MAX_CONTEXTS = 100
-#: physical lines that are kept before and after a record, and bytes of either
-_LINES_BEFORE, _LINES_AFTER = 4, 8
-_MAX_CONTEXT = 4_000
-_NEWLINE = 0x0A
 #: problems listed for one source; the rest is counted
 _MAX_PROBLEMS = 50
-
-
-class Repeats(NamedTuple):
-    """Records that stand right below one and fold with it, read all at once.
-
-    How many, where the first `MAX_REPEATS` of them start and where the last one does, the last
-    one's text, and what they are told apart by.
-    """
-
-    number: int
-    starts: tuple[int, ...]
-    last: int
-    text: bytes
-    members: set[Any]
-
-
-class Draft(NamedTuple):
-    """A record as a parser read it: the event's type and fields, and where it stands.
-
-    `start` and `end` are positions in the window. `fields` may be a function that reads them when
-    the event is made, since many a record is only counted. Records with equal `fold` become one
-    event; `member` is what they are told apart by, counted in `distinct`. Hits of the same parser
-    before `taken` belong to this record (None: before `end`); where writers interleave, another
-    record may begin inside this one. `repeats` are equal ones right below. `payload` are the bytes
-    of a `text` among the fields, which is left empty where a source has too many. Hits of other
-    parsers from one of `hides` to the other tell nothing more.
-    """
-
-    kind: type[Event]
-    fields: dict[str, Any] | Callable[[], dict[str, Any]]
-    start: int
-    end: int
-    text: bytes
-    prefix: Prefix
-    fold: tuple[Any, ...] | None = None
-    member: Any = None
-    taken: int | None = None
-    repeats: Repeats | None = None
-    payload: int = 0
-    hides: tuple[int, int] | None = None
-
-    def read(self) -> dict[str, Any]:
-        """The event's own fields."""
-        return self.fields if isinstance(self.fields, dict) else self.fields()
-
-    @classmethod
-    def of_line(
-        cls,
-        hit: Hit,
-        kind: type[Event],
-        fields: dict[str, Any],
-        column: int,
-        fold: tuple[Any, ...],
-    ) -> Draft:
-        """A record that is the hit's whole line and begins, behind a prefix, at `column`."""
-        line = hit.line
-        prefix = read_prefix(hit.head(column))
-        return cls(kind, fields, line.start, line.end, line.text, prefix, fold)
-
-
-class Malformed(NamedTuple):
-    """A record that is the parser's own but cannot be read."""
-
-    start: int
-    end: int
-    what: str
-    taken: int | None = None
-
-
-Parsed = Sequence[Draft | Malformed]
-
-
-class Parser(Protocol):
-    """One log format.
-
-    `parse` answers for one hit of its anchors: drafts, or nothing where the record is not of this
-    format. It may raise `IncompleteError` through the lines it asks for, and nothing else. A format
-    with longer records than most has `MAX_RECORD`, in bytes.
-    """
-
-    @property
-    def NAME(self) -> str:
-        """What its records are counted under."""
-
-    @property
-    def ANCHORS(self) -> tuple[bytes, ...]:
-        """The literals it is called for, at least 3 bytes each."""
-
-    def parse(self, hit: Hit) -> Parsed:
-        """The records that begin at this hit."""
-
-
-class Owner(Parser, Protocol):
-    """A format with closed records: trace records, dumped code."""
-
-    def owns(self, hit: Hit) -> int | None:
-        """The end of the closed record that holds this hit of another parser, or None."""
-
-
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    @property
-    def problem(self) -> str | None:
-        """Why it broke off, None where it did not."""
-
-    def readinto(self, view: memoryview) -> int:
-        """Fill the view from its start; 0 at the end."""
 
 
 class Trouble(NamedTuple):
@@ -167,13 +44,6 @@ class Trouble(NamedTuple):
 
     line: int | None
     what: str
-
-
-class Context(NamedTuple):
-    """Whole physical lines around a record, without colours; `first_line` is the first's number."""
-
-    first_line: int
-    text: str
 
 
 class Scanned(NamedTuple):
@@ -228,10 +98,10 @@ class Scanner:
             scan.read(source, WINDOW)
         return scan.result(stream.problem)
 
-    def _helped(self, source: Counted, tail: _Tail) -> _Helped | None:
+    def _helped(self, source: Counted, tail: Tail) -> Helped | None:
         """What searches ahead; None where there is no memory for it."""
         try:
-            return _Helped(source, self._anchors, WINDOW, tail)
+            return Helped(source, self._anchors, WINDOW, tail)
         except OSError:
             return None
 
@@ -239,112 +109,6 @@ class Scanner:
         """The scan of a source, to be given its bytes as they come."""
         keeps = MAX_EVENTS if share is None else share
         return Scan(name, self._anchors, self._parsers, self._owners, contexts, keeps)
-
-
-class Counted:
-    """A stream that tells how much of it was read."""
-
-    def __init__(self, stream: Readable, progress: Callable[[int], None] | None = None) -> None:
-        self._stream = stream
-        self._progress = progress
-        self._read = 0
-
-    def fill(self, view: memoryview) -> int:
-        """Fill the view, which falls short only at the stream's end; gives the bytes read."""
-        size = 0
-        while size < len(view):
-            count = self._stream.readinto(view[size:])
-            if not count:
-                break
-            size += count
-            self._read += count
-            if self._progress is not None:
-                self._progress(self._read)
-        return size
-
-
-class _Block(NamedTuple):
-    """The next bytes of a source, the literals that end in them, by offset, and their lines.
-
-    `line` is that of the block's end.
-    """
-
-    data: memoryview
-    found: list[Found]
-    lines: list[int]
-    line: int
-    is_last: bool
-
-
-class _Tail(NamedTuple):
-    """How far a source was read: bytes, the line there, and the last bytes, half a literal's."""
-
-    offset: int
-    line: int
-    data: bytes
-
-
-class _Given(NamedTuple):
-    """A block that is being searched: its slot, the bytes carried into it, its own, its offset."""
-
-    slot: int
-    carried: int
-    size: int
-    offset: int
-    is_last: bool
-
-
-class _Helped:
-    """A source's blocks, read and searched ahead; `tail` is what was read before."""
-
-    def __init__(self, source: Counted, anchors: Anchors, size: int, tail: _Tail) -> None:
-        self._source = source
-        self._anchors = anchors
-        self._size = size
-        self._offset, self._line, self._tail = tail
-        self._overlap = anchors.longest - 1
-        self._ahead = Ahead(anchors, _SLOTS, self._overlap + size)
-        self._pending: deque[_Given] = deque()
-
-    def blocks(self) -> Iterator[_Block]:
-        """All blocks in order; the data of one is valid until the next one is asked for."""
-        for slot in cycle(range(_SLOTS)):
-            if not self._pending or not self._pending[-1].is_last:
-                self._read(slot)
-            if len(self._pending) == _SLOTS or self._pending[-1].is_last:
-                block = self._first()
-                yield block
-                if block.is_last:
-                    return
-
-    def close(self) -> None:
-        """End the process."""
-        self._ahead.close()
-
-    def _read(self, slot: int) -> None:
-        view = self._ahead.slot(slot)
-        carried = len(self._tail)
-        view[:carried] = self._tail
-        size = self._source.fill(view[carried : carried + self._size])
-        given = _Given(slot, carried, size, self._offset, size < self._size)
-        self._ahead.give(slot, carried + size, carried)
-        self._pending.append(given)
-        self._tail = bytes(view[max(0, carried + size - self._overlap) : carried + size])
-        self._offset += size
-
-    def _first(self) -> _Block:
-        given = self._pending.popleft()
-        view = self._ahead.slot(given.slot)[: given.carried + given.size]
-        searched = self._ahead.take() or search(self._anchors, view, given.carried)
-        moved, line = given.offset - given.carried << SHIFT, self._line
-        self._line += searched.newlines
-        return _Block(
-            view[given.carried :],
-            [one + moved for one in searched.found],
-            [line + one for one in searched.lines],
-            self._line,
-            given.is_last,
-        )
 
 
 class Scan:
@@ -380,8 +144,8 @@ class Scan:
         self._misses: dict[int, int] = {}
         self._tried_to = 0
         self._kept_text = 0
-        self._folds: dict[tuple[Any, ...], _Seen] = {}
-        self._kept: dict[type[Event], _Kept] = {}
+        self._folds: dict[tuple[Any, ...], Seen] = {}
+        self._kept: dict[type[Event], Kept] = {}
         self._records: dict[str, int] = {}
         self._problems: list[Trouble] = []
         self._not_listed = 0
@@ -392,12 +156,12 @@ class Scan:
         return self._window.final
 
     @property
-    def tail(self) -> _Tail:
+    def tail(self) -> Tail:
         """How far the source was read, and the end of it in which a literal may have begun."""
         window = self._window
         begin = max(0, window.size - self._anchors.longest + 1)
         line = window.line_number(window.size)
-        return _Tail(window.base + window.size, line, bytes(window.buffer[begin : window.size]))
+        return Tail(window.base + window.size, line, bytes(window.buffer[begin : window.size]))
 
     def read(self, source: Counted, size: int, *, grows: bool = False) -> int:
         """Read so many bytes more and parse them; gives how many there were.
@@ -429,7 +193,7 @@ class Scan:
         size = self._window.base + self._window.size
         return Scanned(tuple(events), size, dict(self._records), tuple(self._problems))
 
-    def take(self, block: _Block) -> None:
+    def take(self, block: Block) -> None:
         """Parse the next bytes of the source, with what was found in them."""
         window = self._window
         size = len(block.data)
@@ -609,7 +373,7 @@ class Scan:
         window = self._window
         line, offset = window.line_number(draft.start), window.base + draft.start
         if draft.fold is None:
-            self._keep(_Once(draft, line, offset, window.base + draft.end))
+            self._keep(Once(draft, line, offset, window.base + draft.end))
             return
         key = (draft.kind, draft.prefix.rank, draft.prefix.process, *draft.fold)
         seen = self._folds.get(key)
@@ -618,11 +382,11 @@ class Scan:
         else:
             if len(self._folds) >= _OPEN_FOLDS:
                 del self._folds[next(iter(self._folds))]
-            seen = self._folds[key] = _Seen(draft, line, offset, window.base + draft.end)
+            seen = self._folds[key] = Seen(draft, line, offset, window.base + draft.end)
             self._keep(seen)
         self._add_repeats(seen, draft)
 
-    def _keep(self, seen: _Once) -> None:
+    def _keep(self, seen: Once) -> None:
         draft = seen.draft
         if draft.payload:
             seen.draft = self._bounded(draft)
@@ -630,10 +394,10 @@ class Scan:
             self._contexts.add(draft, seen.line, self._window)
         kept = self._kept.get(draft.kind)
         if kept is None:
-            kept = self._kept[draft.kind] = _Kept(self._keeps)
+            kept = self._kept[draft.kind] = Kept(self._keeps)
         kept.add(seen, self._name)
 
-    def _add_repeats(self, seen: _Seen, draft: Draft) -> None:
+    def _add_repeats(self, seen: Seen, draft: Draft) -> None:
         if draft.repeats is not None:
             line = self._window.line_number(draft.repeats.last)
             seen.add(draft.repeats, line, self._window.base)
@@ -649,188 +413,3 @@ def _asked_first(parser: Parser, owners: tuple[Owner, ...]) -> tuple[Owner, ...]
     """The owners that may hide a record from a parser: of an owner those before it."""
     before = takewhile(lambda owner: owner is not parser, owners)
     return tuple(before)
-
-
-class _Kept:
-    """What is kept of one type of event: the first half, and of the rest the last.
-
-    Each type has its own share, so that a flood of marks pushes no failure out.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._half = most // 2
-        self._rest_holds = max(1, most - most // 2)
-        self._first: list[Event | _Once] = []
-        self._rest: deque[_Once] = deque()
-        self.passed_over = 0
-
-    def add(self, seen: _Once, source: str) -> None:
-        """Hold a record, or what it pushes out in the middle is passed over."""
-        if len(self._first) < self._half:
-            self._first.append(seen if isinstance(seen, _Seen) else seen.event(source))
-            return
-        self._rest.append(seen)
-        if len(self._rest) > self._rest_holds:
-            gone = self._rest.popleft()
-            if isinstance(gone, _Seen):
-                gone.kept = False
-            self.passed_over += 1
-
-    def made(self, source: str) -> Iterator[Event]:
-        """The events as of now."""
-        for one in (*self._first, *self._rest):
-            yield one if isinstance(one, Event) else one.event(source)
-
-    def events(self, source: str) -> Iterator[Event]:
-        """The events, made one by one; what they are made from is let go."""
-        for one in self._first:
-            yield one if isinstance(one, Event) else one.event(source)
-        while self._rest:
-            yield self._rest.popleft().event(source)
-
-
-class Contexts:
-    """The lines around records, by their offsets: of each type the first ones and the last ones."""
-
-    def __init__(self) -> None:
-        self._first: dict[type[Event], int] = {}
-        self._last: dict[type[Event], deque[int]] = {}
-        self._found: dict[int, Context] = {}
-
-    def add(self, draft: Draft, line: int, window: Window) -> None:
-        """Keep what stands around a record, as far as the window holds it."""
-        offset = window.base + draft.start
-        count = self._first[draft.kind] = self._first.get(draft.kind, 0) + 1
-        if count > _MAX_CONTEXTS:
-            last = self._last.setdefault(draft.kind, deque())
-            last.append(offset)
-            if len(last) > _MAX_CONTEXTS:
-                self._found.pop(last.popleft(), None)
-        self._found[offset] = _context(draft, line, window)
-
-    def update(self, found: Mapping[int, Context]) -> None:
-        """Take in what another process kept."""
-        self._found.update(found)
-
-    @property
-    def found(self) -> Mapping[int, Context]:
-        """What was kept, by the offsets of the records."""
-        return self._found
-
-
-def _context(draft: Draft, line: int, window: Window) -> Context:
-    """The record with the whole lines around it that are within the bytes that may be kept."""
-    start, end = draft.start, min(draft.end, draft.start + _MAX_CONTEXT)
-    first = _lines_back(window.buffer, start, max(0, start - _MAX_CONTEXT))
-    last = _lines_on(window.buffer, end, min(window.size, end + _MAX_CONTEXT))
-    first = _whole_from(window, first, start)
-    last = _whole_to(window, last, start)
-    text = ANSI.sub(b"", window.buffer[first:last]).decode("utf-8", "replace").removesuffix("\n")
-    return Context(line - window.buffer.count(b"\n", first, start), text)
-
-
-def _lines_back(buffer: bytearray, position: int, floor: int) -> int:
-    position = buffer.rfind(b"\n", floor, position) + 1 or floor
-    for _ in range(_LINES_BEFORE):
-        if position > floor:
-            position = buffer.rfind(b"\n", floor, position - 1) + 1 or floor
-    return position
-
-
-def _whole_from(window: Window, first: int, start: int) -> int:
-    """Where the first line begins that is whole; the record itself where there is none."""
-    if window.base + first == 0 or (first > 0 and window.buffer[first - 1] == _NEWLINE):
-        return first
-    return window.buffer.find(b"\n", first, start) + 1 or start
-
-
-def _whole_to(window: Window, last: int, start: int) -> int:
-    """Where the last line or, of one that is too long, the last word ends that is whole."""
-    if last == window.size or window.buffer[last - 1] == _NEWLINE:
-        return last
-    for mark in (b"\n", b" "):
-        found = window.buffer.rfind(mark, start, last)
-        if found > start:
-            return found
-    return last
-
-
-def _lines_on(buffer: bytearray, position: int, ceiling: int) -> int:
-    for _ in range(_LINES_AFTER + 1):
-        found = buffer.find(b"\n", position, ceiling)
-        if found < 0:
-            return ceiling
-        position = found + 1
-    return position
-
-
-class _Once:
-    """A record that stands for itself, as an event in the making."""
-
-    __slots__ = ("draft", "end", "line", "offset")
-
-    def __init__(self, draft: Draft, line: int, offset: int, end: int) -> None:
-        self.draft = draft
-        self.line = line
-        self.offset = offset
-        self.end = end
-
-    def event(self, source: str) -> Event:
-        draft = self.draft
-        rank, process, time = draft.prefix
-        return draft.kind(
-            **draft.read(),
-            place=_place(source, self.line, self.offset, draft.text),
-            end=self.end,
-            rank=rank,
-            process=process,
-            time=time,
-        )
-
-
-class _Seen(_Once):
-    """A record with what equal ones added."""
-
-    __slots__ = ("count", "kept", "last", "members", "repeats")
-
-    def __init__(self, draft: Draft, line: int, offset: int, end: int) -> None:
-        super().__init__(draft, line, offset, end)
-        self.count = 1
-        self.kept = True
-        self.repeats: list[int] = []
-        self.last: tuple[int, int, bytes] | None = None
-        self.members = {draft.member} if draft.member is not None else None
-
-    def again(self, line: int, offset: int, draft: Draft) -> None:
-        self.count += 1
-        self.last = (line, offset, draft.text)
-        if len(self.repeats) < MAX_REPEATS:
-            self.repeats.append(offset)
-        if self.members is not None and len(self.members) < MAX_MEMBERS:
-            self.members.add(draft.member)
-
-    def add(self, more: Repeats, line: int, base: int) -> None:
-        """Take in what follows a draft; `line` is that of the last, `base` the window's offset."""
-        self.count += more.number
-        self.last = (line, base + more.last, more.text)
-        starts = more.starts[: MAX_REPEATS - len(self.repeats)]
-        self.repeats += [base + start for start in starts]
-        if self.members is not None:
-            self.members.update(islice(more.members, MAX_MEMBERS - len(self.members)))
-
-    def event(self, source: str) -> Event:
-        return msgspec.structs.replace(
-            super().event(source),
-            count=self.count,
-            repeats=tuple(self.repeats),
-            last=_place(source, *self.last) if self.last else None,
-            distinct=len(self.members) if self.members is not None else None,
-        )
-
-
-def _place(source: str, line: int, offset: int, text: bytes) -> Place:
-    shown = text[: 4 * MAX_TEXT].decode("utf-8", "replace")
-    if len(shown) > MAX_TEXT:
-        # half a word may be half a secret, which nothing would recognise
-        shown = shown[:MAX_TEXT].rpartition(" ")[0] or shown[:MAX_TEXT]
-    return Place(source, line, offset, shown)

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from aoti_logscan.scan import Readable
+from aoti_logscan.blocks import Readable
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aoti_logscan.contexts import Context, Contexts
 from aoti_logscan.dossier import suspected
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.pipeline import investigate
 from aoti_logscan.report import Dossier
-from aoti_logscan.scan import Context, Contexts, Scanner
+from aoti_logscan.scan import Scanner
 from aoti_logscan.streams import text_stream
 from tests.conftest import FIXTURES
 from tests.dossiers import of_fixture

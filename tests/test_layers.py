@@ -33,6 +33,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tlparse_pages",),
     ("trace_copies",),
     ("sources", "scan"),
+    ("contexts", "kept", "blocks"),
+    ("records",),
     ("archives",),
     ("streams", "lines", "prefix", "relay", "recorder", "run_packages", "ahead"),
     ("anchors", "forked"),

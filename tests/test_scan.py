@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aoti_logscan import lines, scan
+from aoti_logscan import kept, lines, scan
 from aoti_logscan.events import ErrorText, Event, GeneratedCode, Harmless
 from aoti_logscan.lines import Hit, clean
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.prefix import NOTHING, read_prefix
-from aoti_logscan.scan import Draft, Malformed, Owner, Parsed, Parser, Scanned, Scanner, Trouble
+from aoti_logscan.records import Draft, Malformed, Owner, Parsed, Parser
+from aoti_logscan.scan import Scanned, Scanner, Trouble
 from aoti_logscan.streams import Stream
 from tests.conftest import FIXTURES
 
@@ -157,7 +158,7 @@ def test_anchor_that_two_parsers_share_is_given_to_both_in_their_order() -> None
 
 
 def test_text_of_a_place_is_cut_after_so_many_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "MAX_TEXT", 12)
+    monkeypatch.setattr(kept, "MAX_TEXT", 12)
     event = _scan("NOTE a by \U0001f600\U0001f601\U0001f602\U0001f603\n".encode()).events[0]
     assert event.place.text == "NOTE a by"  # no half a word, which may be half a secret
 
@@ -233,7 +234,7 @@ def test_first_eight_repeats_are_kept() -> None:
 
 
 def test_members_beyond_the_limit_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "MAX_MEMBERS", 2)
+    monkeypatch.setattr(kept, "MAX_MEMBERS", 2)
     event = _scan(b"NOTE a by x\nNOTE a by y\nNOTE a by z\n").events[0]
     assert (event.count, event.distinct) == (3, 2)
 

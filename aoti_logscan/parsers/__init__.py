@@ -31,7 +31,7 @@ from aoti_logscan.parsers import (
     torch_logs,
     torch_trace,
 )
-from aoti_logscan.scan import Owner, Parser
+from aoti_logscan.records import Owner, Parser
 
 PARSERS: tuple[Parser, ...] = (
     run_record,

@@ -17,7 +17,7 @@ from aoti_logscan.events import CollectiveError
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "collective"
 

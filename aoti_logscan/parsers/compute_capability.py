@@ -16,7 +16,7 @@ from __future__ import annotations
 from aoti_logscan.events import DeviceInformation
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "compute_capability"
 ANCHORS = (

@@ -20,7 +20,7 @@ from aoti_logscan.events import CppStack, ErrorText, Frame, ProcessDeath
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.prefix import read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "cpp_stack"
 ANCHORS = (

@@ -29,7 +29,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import Prefix, may_be_same_writer, read_prefix
-from aoti_logscan.scan import MAX_REPEATS, Draft, Malformed, Parsed, Repeats
+from aoti_logscan.records import MAX_REPEATS, Draft, Malformed, Parsed, Repeats
 
 NAME = "device_assert"
 _REPORT = b"GPU assertion failure message = "

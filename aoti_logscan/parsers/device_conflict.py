@@ -22,7 +22,7 @@ from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.parsers.scalar_types import device_name
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "device_conflict"
 

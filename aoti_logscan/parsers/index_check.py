@@ -17,7 +17,7 @@ from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.device_assert import read_bounds
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "index_check"
 ANCHORS = (b"index out of bounds: ",)

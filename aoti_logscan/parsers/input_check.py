@@ -22,7 +22,7 @@ from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.parsers.scalar_types import device_name, dtype_name
 from aoti_logscan.prefix import may_be_same_writer, read_prefix
-from aoti_logscan.scan import Draft, Malformed, Parsed
+from aoti_logscan.records import Draft, Malformed, Parsed
 
 NAME = "input_check"
 ANCHORS = (

@@ -29,7 +29,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import NOTHING, read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "intermediate_printer"
 ANCHORS = (

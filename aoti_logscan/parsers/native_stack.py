@@ -22,7 +22,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "native_stack"
 ANCHORS = (

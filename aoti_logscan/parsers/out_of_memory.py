@@ -21,7 +21,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "out_of_memory"
 ANCHORS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from aoti_logscan.events import RawLine
 from aoti_logscan.lines import Hit
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 #: characters of a line that a pattern sees
 MAX_SEEN = 4_000

@@ -24,8 +24,8 @@ from aoti_logscan.lines import Hit, IncompleteError
 from aoti_logscan.parsers import flags
 from aoti_logscan.prefix import NOTHING
 from aoti_logscan.recording import read_run_record
+from aoti_logscan.records import Draft, Malformed, Parsed
 from aoti_logscan.rungs import COMPILE_FLAGS
-from aoti_logscan.scan import Draft, Malformed, Parsed
 
 NAME = "run_record"
 ANCHORS = (b'"aoti_logscan_run"',)

@@ -20,7 +20,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import may_be_same_writer, read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "sanitizer"
 ANCHORS = (b"========= Invalid __", b"========= Misaligned ")

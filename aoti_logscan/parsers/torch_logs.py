@@ -23,7 +23,7 @@ from aoti_logscan.events import DeviceInformation, Event, GeneratedCode, Harmles
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, is_clean
 from aoti_logscan.prefix import read_prefix
-from aoti_logscan.scan import Draft, Parsed
+from aoti_logscan.records import Draft, Parsed
 
 NAME = "torch_logs"
 ANCHORS = (

@@ -33,7 +33,7 @@ from aoti_logscan.events import (
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, Window
 from aoti_logscan.prefix import Prefix
-from aoti_logscan.scan import Draft, Malformed, Parsed
+from aoti_logscan.records import Draft, Malformed, Parsed
 
 NAME = "torch_trace"
 ANCHORS = (

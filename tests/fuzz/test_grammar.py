@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aoti_logscan import pipeline
 from aoti_logscan.catalogue import catalogue
 from aoti_logscan.parsers import PARSERS
-from aoti_logscan.scan import Parser
+from aoti_logscan.records import Parser
 from tests.conftest import Run
 from tests.fuzz import target, values
 from tests.fuzz.damage import DRESSES, LOGS, damaged

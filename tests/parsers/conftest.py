@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from aoti_logscan.events import Event
 from aoti_logscan.parsers import OWNERS, PARSERS
-from aoti_logscan.scan import Parser, Scanned, Scanner
+from aoti_logscan.records import Parser
+from aoti_logscan.scan import Scanned, Scanner
 from tests.conftest import FIXTURES
 
 #: a wrapper of a package and a kernel's file as torch 2.13 writes them
