@@ -8,4 +8,9 @@ _DIGITS = 20
 
 def integer(raw: bytes | None) -> int | None:
     """The integer; None where there is none or it is beyond 64 bits."""
-    return int(raw) if raw and len(raw) <= _DIGITS else None
+    if not raw or len(raw) > _DIGITS:
+        return None
+    try:
+        return int(raw)
+    except ValueError:  # something else came between the digits
+        return None
