@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import cast
 
 from aoti_logscan import interruption
+from aoti_logscan.forked import widen
 
 #: bytes that one compressed file may expand to, and how often it may outgrow its packed size once
 #: it is past the first 100 MiB
@@ -179,6 +180,7 @@ class Patient(io.RawIOBase):
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw
+        widen(raw.fileno())
 
     def readable(self) -> bool:
         """True: it is read from."""

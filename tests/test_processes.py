@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from aoti_logscan.scan import Scanned, Scanner
 from aoti_logscan.streams import Stream
 from tests.conftest import FIXTURES, Run
 
+COMMAND = Path(sys.executable).with_name("aoti-logscan")
 LOGS = sorted(
     file
     for file in FIXTURES.glob("*/input/**/*")
@@ -152,3 +155,16 @@ def test_where_the_system_allows_no_process_one_does_it_all(
     assert _scan(log, 4096, ahead=True) == wanted
     monkeypatch.undo()
     assert os.listdir("/proc/self/fd") == files
+
+
+def test_command_runs_where_the_end_of_children_is_ignored(tmp_path: Path) -> None:
+    log = max(LOGS, key=lambda file: file.stat().st_size)
+    (tmp_path / "big.log").write_bytes(log.read_bytes() * 5)
+    done = subprocess.run(
+        [str(COMMAND), "-f", "json", str(tmp_path)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
