@@ -16,17 +16,14 @@ from aoti_logscan.cli import cli
 
 # a child whose files may not grow would leave half a module's bytecode behind for all later ones
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+# a shell that starts the tests in the background has them, and their children, ignore Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 
 Run = Callable[..., Result]
 Diagnose = Callable[..., dict[str, Any]]
-
-
-def heeds_interrupts() -> None:
-    """In a child: take Ctrl-C as a shell's foreground command does, whoever runs the tests."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FIXTURES, Run, heeds_interrupts
+from tests.conftest import FIXTURES, Run
 
 COMMAND = Path(sys.executable).with_name("aoti-logscan")
 FAILED = (FIXTURES / "input-dtype/input/run.log").read_bytes()
@@ -29,7 +29,6 @@ class _Follower:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=heeds_interrupts,
         )
 
     def add(self, data: bytes) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from aoti_logscan import interruption
-from tests.conftest import heeds_interrupts
 
 COMMAND = Path(sys.executable).with_name("aoti-logscan")
 CHECK = b"Error: input_handles[0]: unmatched dtype, expected: 6(at::kFloat), but got: 7\n"
@@ -29,7 +28,6 @@ def _start(*args: object, **options: Any) -> subprocess.Popen[bytes]:
         stdin=options.pop("stdin", subprocess.PIPE),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=heeds_interrupts,
         **options,
     )
 

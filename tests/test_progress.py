@@ -24,7 +24,7 @@ import pytest
 from aoti_logscan import pipeline, progress
 from aoti_logscan.progress import Progress, State, figures, plain_sizes
 from aoti_logscan.render.layout import columns
-from tests.conftest import FIXTURES, heeds_interrupts
+from tests.conftest import FIXTURES
 
 COMMAND = Path(sys.executable).with_name("aoti-logscan")
 CHECK = b"Error: input_handles[0]: unmatched dtype, expected: 6(at::kFloat), but got: 7\n"
@@ -48,7 +48,6 @@ class _Terminal:
             stdout=subprocess.PIPE,
             stderr=theirs,
             env={**os.environ, "TERM": term},
-            preexec_fn=heeds_interrupts,
         )
         os.close(theirs)
         self.shown = b""
