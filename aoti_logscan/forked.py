@@ -80,7 +80,7 @@ def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
 
 
 def widen(pipe: int) -> None:
-    """Let a pipe hold a mebibyte, where the system lets it: fewer turns to and fro."""
+    """Let a pipe hold a mebibyte, where the system lets it: both ends wait less often."""
     with contextlib.suppress(OSError, AttributeError):
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
