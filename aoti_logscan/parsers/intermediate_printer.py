@@ -71,6 +71,17 @@ _STATISTICS = (
     rb"[A-Z][\w ]{2,20}: {1,2}[^\n]*\n"
     rb"|\[INFO\] Aten built-in function[^\n]*\n(?:(?!Device: )[^\n]*\n){0,300}?(?=Device: )"
 )
+# all of them as torch prints them, which is told faster than any of them in any order
+_IN_ORDER = (
+    b"".join(
+        name + rb": {1,2}[^\n]*\n"
+        for name in (
+            *(b"Dtype", b"Mean value", b"Min value", b"Max value", b"Device", b"Size", b"Stride"),
+            *(b"Layout", b"Is contiguous", b"Requires grad"),
+        )
+    )
+    + rb"(?=\n)"
+)
 # the block below a head, from the first statistic on; the values before it are skipped
 _BLOCK = lazy_re(
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
@@ -83,7 +94,11 @@ _MARK = lazy_re(
     rb"(?P<argument>[^\[\]\n]{1,1000}?)|aoti_model_inputs - (?P<input>[^\[\]\n]{1,1000}?))  \]:)"
     rb"\r?\n"
     rb"(?:(?!\[  |inductor: |Number of )[^\n]*\n){0,300}?"
-    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:" + _STATISTICS + rb"){0,12})"
+    rb"(?P<told>Number of elements: {1,2}\d+\r?\n(?:"
+    + _IN_ORDER
+    + rb"|(?:"
+    + _STATISTICS
+    + rb"){0,12}))"
     rb"(?:\r?\n)?"
 )
 _STATISTIC = lazy_re(
@@ -159,26 +174,43 @@ def _run(hit: Hit) -> list[Draft]:
 def _in_run(match: re.Match[bytes]) -> Draft:
     """A mark of a run; what it tells is read when its event is made, if it is."""
     start, taken = match.span()
-    head, named = match.span("head")[1], match["input"] is None
-    if head >= 0:
-        end = taken - 1
-    else:
-        head, end = match.end("header"), match.end("told")
+    head = match.end("head")
     whole = bytes(match[0])
-    kind: type[Event] = LaunchMark if named else ModelInput
-    text = whole[: head - start]
-    return Draft(kind, partial(_read_again, whole), start, end, text, NOTHING, None, None, taken)
+    if head >= 0:
+        fields = partial(_named_fields, whole)
+        text = whole[: head - start]
+        return Draft(LaunchMark, fields, start, taken - 1, text, NOTHING, None, None, taken)
+    end = match.end("told")
+    is_input = match["input"] is not None
+    kind: type[Event] = ModelInput if is_input else LaunchMark
+    read = _input_of if is_input else _tensor_of
+    text = whole[: match.end("header") - start]
+    fields = partial(read, whole, end - start)
+    return Draft(kind, fields, start, end, text, NOTHING, None, None, taken)
 
 
-def _read_again(whole: bytes) -> dict[str, Any]:
-    match = _MARK.match(whole)
+def _named_fields(whole: bytes) -> dict[str, Any]:
+    match = _NAMED.match(whole)
     assert match is not None
-    _, phase, named, _, launch, kernel, argument, name, told = match.groups()
-    if named is not None:
-        return _mark_fields(phase, named, 3, None, None)
-    if name is not None:
-        return _input_fields(name, told)
-    return _mark_fields(launch, kernel, 2, argument, told)
+    return _mark_fields(match["phase"], match["kernel"], 3, None, None)
+
+
+def _tensor_of(whole: bytes, end: int) -> dict[str, Any]:
+    match = _TENSOR.match(whole)
+    assert match is not None
+    phase, kernel, argument = match.groups()
+    return _mark_fields(phase, kernel, 2, argument, _told_in(whole, end))
+
+
+def _input_of(whole: bytes, end: int) -> dict[str, Any]:
+    match = _INPUT.match(whole)
+    assert match is not None
+    return _input_fields(match["argument"], _told_in(whole, end))
+
+
+def _told_in(whole: bytes, end: int) -> bytes:
+    """The statistics of a mark, which end there."""
+    return whole[whole.index(b"\nNumber of elements: ") + 1 : end]
 
 
 def _single(hit: Hit) -> Parsed:
