@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -50,18 +51,20 @@ def _run(
     watcher: _Watcher | None = None,
 ) -> float:
     source = subprocess.Popen(feed, stdout=subprocess.PIPE) if feed else None
-    begun = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdin=source.stdout if source else subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, range(cores)),
-    )
-    if watcher is not None:
-        watcher.watch(process)
-    process.wait()
-    seconds = time.perf_counter() - begun
+    # no /dev/null: grep knows it, and stops at the first line that it would print there
+    with tempfile.TemporaryFile() as output:
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            stdin=source.stdout if source else subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, range(cores)),
+        )
+        if watcher is not None:
+            watcher.watch(process)
+        process.wait()
+        seconds = time.perf_counter() - begun
     if source is not None and source.stdout is not None:
         source.stdout.close()
         source.wait()
