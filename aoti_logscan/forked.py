@@ -8,7 +8,6 @@ still wants what was read.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import struct
@@ -23,7 +22,11 @@ _ANSWER = struct.Struct("<IQ")
 
 def cores() -> int:
     """How many processes may run at once; 1 where none can be forked."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "fork") else 1
+    if not hasattr(os, "fork"):
+        return 1
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Forked:
@@ -81,7 +84,9 @@ def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
 
 def widen(pipe: int) -> None:
     """Let a pipe hold a mebibyte, where the system lets it: both ends wait less often."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, ImportError, AttributeError):
+        import fcntl
+
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 

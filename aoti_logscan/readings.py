@@ -123,7 +123,7 @@ def _shared(
 ) -> dict[int, Reading]:
     """Readings of the files, by their numbers, from processes that take the largest first.
 
-    One that ended its process is read as nothing.
+    One that ended its process is not among them.
     """
     largest_first = sorted(range(len(files)), key=lambda number: -(files[number].size or 0))
 

@@ -16,7 +16,7 @@ import pytest
 
 from aoti_logscan import readings, scan
 from aoti_logscan.ahead import Ahead
-from aoti_logscan.forked import answers
+from aoti_logscan.forked import answers, cores
 from aoti_logscan.parsers import OWNERS, PARSERS
 from aoti_logscan.scan import Scanned, Scanner
 from aoti_logscan.streams import Stream
@@ -113,6 +113,15 @@ def test_file_that_ends_its_process_is_read_by_this_one(
 
     monkeypatch.setattr(readings, "_encoded", die)
     assert json.loads(run("-f", "json", str(tmp_path)).stdout) == json.loads(wanted)
+
+
+def test_cores_are_known_where_the_system_tells_no_affinity(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert cores() == os.cpu_count()
+    monkeypatch.delattr(os, "fork")
+    assert cores() == 1
 
 
 def test_answers_come_for_every_number_and_none_for_one_that_ends_its_process() -> None:
