@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("selenium", reason="browser tests need the extra `browser`")
 
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -95,7 +96,25 @@ class Browser:
         return self.driver.execute_script(script, *values)
 
     def until(self, holds: Callable[[], Any]) -> None:
-        WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda _: holds())
+        """Wait until that holds, also while the page puts another element where one was read."""
+        fresh = (StaleElementReferenceException,)
+        wait = WebDriverWait(self.driver, 20, poll_frequency=0.02, ignored_exceptions=fresh)
+        wait.until(lambda _: holds())
+
+    def says(self, css: str, words: str) -> bool:
+        """Whether an element comes to say something; a page answers when it has time to."""
+        return self.comes(lambda: words in self.find(css).text)
+
+    def lists(self, css: str, count: int) -> bool:
+        """Whether so many elements come to be shown."""
+        return self.comes(lambda: len(self.shown(css)) == count)
+
+    def comes(self, holds: Callable[[], Any]) -> bool:
+        try:
+            self.until(holds)
+        except TimeoutException:
+            return False
+        return True
 
     def search(self, words: str) -> str:
         """Type into the search box; what the page then counts."""
@@ -247,7 +266,7 @@ def test_finding_opens(page: Open) -> None:
     folded = browser.find(".finding.consequence")
     assert not folded.find_element(By.CSS_SELECTOR, ".body").is_displayed()
     folded.find_element(By.CSS_SELECTOR, "summary").click()
-    assert folded.find_element(By.CSS_SELECTOR, ".body").is_displayed()
+    assert browser.comes(folded.find_element(By.CSS_SELECTOR, ".body").is_displayed)
 
 
 def test_search_narrows_all_lists(page: Open) -> None:
@@ -258,14 +277,14 @@ def test_search_narrows_all_lists(page: Open) -> None:
     assert browser.search("sigsegv") == "1 finding · 0 launches · 0 flags · 0 sources"
     assert len(browser.shown(".finding")) == 1
     browser.find("#search").send_keys(Keys.ESCAPE)
-    assert browser.find("#count").text == ""
+    assert browser.comes(lambda: browser.find("#count").text == "")
     assert len(browser.shown("#flags tbody tr")) > 10
 
 
 def test_slash_goes_to_the_search(page: Open) -> None:
     browser = page("printer-level2-crash-pty")
     browser.find("body").send_keys("/")
-    assert browser.run("return document.activeElement.id") == "search"
+    assert browser.comes(lambda: browser.run("return document.activeElement.id") == "search")
     assert browser.find("#search").get_attribute("value") == ""
 
 
@@ -283,10 +302,10 @@ def test_named_launch_is_chosen_and_another_can_be(page: Open) -> None:
     browser = page("printer-level2-crash-pty")
     assert "aoti_torch_cpu_mm_out" in browser.find("#chosen h3").text
     browser.hover("#lanes .u-over", 0.1).perform()
-    assert "cpp_fused_exp_mul_0" in browser.find(".tip").text
+    assert browser.says(".tip", "cpp_fused_exp_mul_0")
     ActionChains(browser.driver).click().perform()
-    assert browser.find("#chosen h3").text == "cpp_fused_exp_mul_0"
-    assert len(browser.shown("#chosen tbody tr")) == 4
+    assert browser.says("#chosen h3", "cpp_fused_exp_mul_0")
+    assert browser.lists("#chosen tbody tr", 4)
     assert "1.64872" in browser.find("#chosen table").text
 
 
@@ -294,11 +313,11 @@ def test_keys_walk_along_the_timeline(page: Open) -> None:
     browser = page("printer-level2-crash-pty")
     lanes = browser.find("#lanes")
     lanes.send_keys(Keys.HOME)
-    assert "launch 0" in browser.find("#chosen .labels").text
+    assert browser.says("#chosen .labels", "launch 0")
     lanes.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert "launch 2" in browser.find("#chosen .labels").text
+    assert browser.says("#chosen .labels", "launch 2")
     lanes.send_keys(Keys.END)
-    assert "launch 4" in browser.find("#chosen .labels").text
+    assert browser.says("#chosen .labels", "launch 4")
 
 
 def test_values_of_a_buffer(page: Open) -> None:
@@ -308,7 +327,7 @@ def test_values_of_a_buffer(page: Open) -> None:
     Select(browser.find("#buffer")).select_by_value("buf4")
     browser.hover("#values .u-over", 0.5).perform()
     told = browser.find("#values").find_element(By.XPATH, "..").find_element(By.CLASS_NAME, "tip")
-    assert "min 12.2625 max 24.5251 mean 20.2332" in told.text
+    assert browser.comes(lambda: "min 12.2625 max 24.5251 mean 20.2332" in told.text)
     for scale in ("linear", "symlog"):
         Select(browser.find("#scale")).select_by_value(scale)
         assert browser.shown("#values canvas")
@@ -319,7 +338,7 @@ def test_argument_of_a_launch_leads_to_its_values(page: Open) -> None:
     browser.find("#lanes").send_keys(Keys.HOME)
     first = browser.find("#chosen tbody button")
     first.click()
-    assert browser.find("#buffer").get_attribute("value") == "arg1_1"
+    assert browser.comes(lambda: browser.find("#buffer").get_attribute("value") == "arg1_1")
     assert browser.find("#phase").get_attribute("value") == "before"
 
 
@@ -331,10 +350,10 @@ def test_theme_is_the_systems_until_it_is_chosen(page: Open) -> None:
     dark = browser.run(ground)
     assert light != dark
     browser.find("#theme").click()
-    assert browser.run(ground) == light
+    assert browser.comes(lambda: browser.run(ground) == light)
     browser.prefer("light")
     browser.find("#theme").click()
-    assert browser.run(ground) == dark
+    assert browser.comes(lambda: browser.run(ground) == dark)
 
 
 #: contrast of every shown text with the ground behind it, as WCAG has it
@@ -376,7 +395,7 @@ def test_code_unfolds(page: Open) -> None:
     assert "line 200" in browser.find("#code").text
     assert "line 100\n" not in browser.find("#code").text
     browser.find(".unfold").click()
-    assert "line 100\n" in browser.find("#code").text
+    assert browser.says("#code", "line 100\n")
 
 
 def test_command_is_copied(page: Open) -> None:
@@ -397,9 +416,9 @@ def test_a_hundred_thousand_launches_can_be_searched(page: Open) -> None:
     assert "100,000 launches" in browser.search("call_")
     browser.search("")
     browser.find("#found summary").click()
-    assert len(browser.shown("#found tbody tr")) == 200
+    assert browser.lists("#found tbody tr", 200)
     browser.find("#more").click()
-    assert len(browser.shown("#found tbody tr")) == 400
+    assert browser.lists("#found tbody tr", 400)
     assert browser.run("return document.querySelectorAll('*').length") < 2 * MAX_ELEMENTS
 
 
@@ -417,14 +436,14 @@ def test_last_kernel_is_gone_to(page: Open) -> None:
     browser = page("many")
     assert "launch 24,999, rank 2, never came back" in browser.find("#chosen .labels").text
     browser.find("#lanes").send_keys(Keys.HOME)
-    assert "launch 0, rank 2" in browser.find("#chosen .labels").text
+    assert browser.says("#chosen .labels", "launch 0, rank 2")
     browser.find("#go").click()
-    assert "launch 24,999" in browser.find("#chosen .labels").text
+    assert browser.says("#chosen .labels", "launch 24,999")
     browser.hover("#lanes .u-over", 0.05, 0.1).perform()
-    assert "launch 24,9" in browser.find(".tip").text
+    assert browser.says(".tip", "launch 24,9")
     browser.find("#whole").click()
     browser.hover("#lanes .u-over", 0.05, 0.1).perform()
-    assert "launch 24,9" not in browser.find(".tip").text
+    assert browser.comes(lambda: "launch 24,9" not in browser.find(".tip").text)
 
 
 def test_page_without_scripts_still_answers(
@@ -441,7 +460,7 @@ def test_page_without_scripts_still_answers(
         assert not browser.shown(".js")
         browser.driver.get((folder / "ima-on-rank3-of-eight-others-nccl-timeout.html").as_uri())
         browser.find(".finding.consequence summary").click()
-        assert browser.find(".finding.consequence .body").is_displayed()
+        assert browser.comes(browser.find(".finding.consequence .body").is_displayed)
     finally:
         browser.driver.quit()
 
