@@ -54,6 +54,8 @@ _PLACE = (
 )
 # ...IndexKernel.cu:94: operator(): block:
 _FILE = lazy_re(_PLACE + rb"(?:(?P<function>(?:(?!:\d+: ).)*?): )?(?:block|global id):\s*$")
+# what ends a place
+_LINE_NUMBER = lazy_re(rb":\d+: ")
 # ...IndexKernel.hip:93: operator()
 _HIP_FILE = lazy_re(_PLACE + rb"(?P<function>(?:(?!:\d+: ).)*)$")
 # : Device-side assertion `index < sizes[i] && "index out of bounds"' failed.
@@ -118,7 +120,7 @@ def parse(hit: Hit) -> Parsed:
         return _reported(hit, _text(text[column + len(_REPORT) :]))
     if hip := _HIP.match(text, column, column + _CONDITION):
         head = text[max(0, column - _HEAD) : column]
-        where = _HIP_FILE.search(head)
+        where = _HIP_FILE.search(head, _from_last_place(head))
         return (_draft(hit, _told(where, head), _text(hip["condition"])),) if where else ()
     return _of_thread(hit, text, column)
 
@@ -131,7 +133,7 @@ def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
     head, start = text[max(0, thread.start() - _HEAD) : thread.start()], hit.line.start
     if _NO_FILE.search(head) is None:
         head, start = _wrapped_head(hit)
-    where = _FILE.search(head)
+    where = _FILE.search(head, _from_last_place(head))
     if where is None and _NO_FILE.search(head) is None:
         return ()
     before_file = head[: where.start()] if where else b""
@@ -146,6 +148,12 @@ def _of_thread(hit: Hit, text: bytes, column: int) -> Parsed:
         hides = (hit.line.next, end)
         return (draft._replace(repeats=repeats, taken=end, hides=hides),)
     return (draft if start == hit.line.start else draft._replace(start=start, text=head + text),)
+
+
+def _from_last_place(head: bytes) -> int:
+    """From where on the head may hold its last `file:line: ` but no other one."""
+    ends = [number.end() for number in _LINE_NUMBER.finditer(head)]
+    return ends[-2] if len(ends) > 1 else 0
 
 
 def _run(hit: Hit, text: bytes, thread: re.Match[bytes]) -> tuple[Repeats, int] | None:
