@@ -1,8 +1,10 @@
 """Who wrote a line, and when: what launchers and loggers put in front of it.
 
 The rank of `[rank3]:` (torch), `[Rank 3]` (NCCL), `[default3]:` (torchrun's tee), `[1,3]<stderr>:`
-(mpirun) and `(Worker_TP3 pid=4242)` (serving engines), the process of `pid=4242` and of torch's
-Python log lines, and the wall time of c10, torch, ISO and serving-engine stamps.
+(mpirun), `(Worker_TP3 pid=4242)` (vLLM), `[2026-02-13 08:11:53 TP3]` (SGLang) and `"rank": 3`
+(JSON), the process of `pid=4242` and of torch's Python log lines, and the wall time of c10,
+torch, ISO, syslog and serving-engine stamps. The process that syslog names may be a container's
+daemon.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ NOTHING = Prefix(None, None, None)
 # [rank3]:  [Rank 3]  ... PG GUID 0(default_pg) Rank 3]  [default3]:  [1,3]<stderr>:  (Worker_TP3
 _RANK = lazy_re(
     rb"\[rank(\d{1,6})\]|\bRank (\d{1,6})\]|\[default(\d{1,6})\]|\[\d+,(\d{1,6})\]<std"
-    rb"|Worker_TP(\d{1,6})[ )_]|\brank[=:] ?(\d{1,6})\b"
+    rb"|Worker_TP(\d{1,6})[ )_]|\d\d:\d\d(?: [A-Z]{2,8}\d+){0,4}? TP(\d{1,6})[ \]]"
+    rb"|\brank\"?[=:] ?(\d{1,6})\b"
 )
 # (EngineCore_0 pid=51100)   (pid=4242)   (pid=4242, ip=10.0.0.3)
 _PID = lazy_re(rb"\bpid[=:] ?(\d{1,9})\b")
@@ -39,6 +42,12 @@ _C10 = lazy_re(rb"\[[FEWIV](\d{3,4}) (\d\d:\d\d:\d\d)\.\d{9} ")
 _ISO = lazy_re(rb"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 # ERROR 05-21 10:11:12 [multiproc_executor.py:596]
 _APP = lazy_re(rb"\b(\d\d-\d\d) (\d\d:\d\d:\d\d)\b")
+# May 21 08:55:10 host python[501]:   (syslog, journald)   [Thu May 21 08:55:10 2026]   (dmesg -T)
+_SYSLOG = lazy_re(
+    rb"(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<day>\d{1,2})"
+    rb" (?P<time>\d\d:\d\d:\d\d)\b"
+)
+_MONTHS = b"JanFebMarAprMayJunJulAugSepOctNovDec"
 
 
 def read_prefix(head: bytes) -> Prefix:
@@ -78,6 +87,9 @@ def _time(head: bytes, python: re.Match[bytes] | None) -> Clock | None:
         return Clock("iso", _stamp(match[1], match[2], match[3] or b""))
     if match := _APP.search(head):
         return Clock("app", _stamp(match[1], match[2], b""))
+    if match := _SYSLOG.search(head):
+        month = b"%02d" % (_MONTHS.index(match["month"]) // 3 + 1)
+        return Clock("syslog", _stamp(month + match["day"].zfill(2), match["time"], b""))
     return None
 
 

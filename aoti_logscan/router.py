@@ -30,6 +30,8 @@ _POISONING = frozenset(
     }
 )
 
+#: how `weak` a pattern is that tells of waiting for others
+_WAITS = 2
 #: how ranks end that only followed
 _ABORTS = ("collective-failure", "host-crash")
 #: classes whose failures are told in text and in a trace, in other words but with the same key
@@ -266,15 +268,20 @@ class _Draft:
     def follows(self, other: _Draft) -> bool:
         """Whether this is a consequence of `other`, if that is the cause."""
         named = self.pattern.consequence_of
-        if other.failure_class in named or self.pattern.weak > other.pattern.weak:
-            return True
         if "*" in named and (self.pattern.role != "cause" or self.failure_class == "undecided"):
             return True
-        if other.first.order > self.first.order:
+        shared = _may_share_a_process(self, other)
+        if shared and other.failure_class in named:
+            return True
+        if self.pattern.weak > other.pattern.weak:
+            # who waits for others, or ends because of them, cannot have been first
+            return self.pattern.weak >= _WAITS or not self.first.is_before(other.first)
+        if self.pattern.weak < other.pattern.weak:
             return False
         if self.failure_class == other.failure_class:
-            return self.pattern.id != other.pattern.id
-        return other.failure_class in _POISONING and _may_share_a_process(self, other)
+            return self.pattern.id != other.pattern.id and other.first.order < self.first.order
+        poisons = other.failure_class in _POISONING
+        return poisons and shared and not self.first.is_before(other.first)
 
     def _evidence(self) -> Iterator[Evidence]:
         """The first record of each source, and the failed shim call where it tells half of it."""
@@ -393,6 +400,7 @@ def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
             for other in able
         )
     ]
+    roots.sort(key=lambda draft: draft.first.order)
     cause = next(iter(roots or able), None)
     if cause is not None and cause.pattern.weak and any(_is_symptom(draft) for draft in drafts):
         cause = None
@@ -406,6 +414,7 @@ def _complete(cause: _Draft, others: Sequence[_Draft]) -> None:
     for other in others:
         if (
             other.failure_class == cause.failure_class
+            and other.pattern.role == "cause"
             and other.pattern.id != cause.pattern.id
             and other.facts.get("runtime") == cause.facts.get("runtime")
             and _may_share_a_process(other, cause)
@@ -421,17 +430,12 @@ def _is_symptom(draft: _Draft) -> bool:
 
 
 def _lower_where_order_is_unknown(cause: _Draft, roots: Sequence[_Draft]) -> None:
-    """Without wall times, which of several sources failed first is only likely."""
-    rivals = [
-        draft
+    """Without wall times, which of several sources or ranks failed first is only likely."""
+    if any(
+        draft.failure_class != cause.failure_class and not cause.first.is_in_order_with(draft.first)
         for draft in roots
         if draft is not cause
-        and draft.pattern.weak == cause.pattern.weak
-        and draft.failure_class != cause.failure_class
-        and draft.first.event.place.source != cause.first.event.place.source
-    ]
-    timed = cause.first.timed and all(draft.first.timed for draft in rivals)
-    if rivals and not timed:
+    ):
         at = CERTAINTIES.index(cause.certainty)
         cause.certainty = CERTAINTIES[min(at + 1, len(CERTAINTIES) - 1)]
 

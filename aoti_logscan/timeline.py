@@ -8,8 +8,9 @@ source's name) and its place in the order of the run. Only events are read, neve
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from aoti_logscan.compile_failure import CompileFailure, compile_failure, recorded_failure
 from aoti_logscan.events import (
@@ -18,6 +19,7 @@ from aoti_logscan.events import (
     CppStack,
     DeviceInformation,
     Event,
+    LaunchMark,
     ProcessDeath,
     PythonException,
     ShimFailure,
@@ -98,6 +100,22 @@ class Situation:
     def timed(self) -> bool:
         """Whether the order rests on a wall time."""
         return self._stamp is not None
+
+    def is_before(self, other: Situation) -> bool:
+        """Whether it is known to have been told earlier: by wall time, else in the same source.
+
+        Clocks of two ranks are not trusted within a second.
+        """
+        if self._stamp and other._stamp:
+            second, others = self._stamp.partition(".")[0], other._stamp.partition(".")[0]
+            if second != others:
+                return second < others
+        same = self._source == other._source and self.timed == other.timed
+        return same and self.order < other.order
+
+    def is_in_order_with(self, other: Situation) -> bool:
+        """Whether it is known which of the two was told first."""
+        return self.is_before(other) or other.is_before(self)
 
     @property
     def traceback(self) -> PythonException | None:
@@ -296,7 +314,7 @@ def shim_device(shim: ShimFailure | None) -> str | None:
 
 
 def _is_from_torch(event: Event) -> bool | None:
-    """Whether an exception comes from torch or Triton, not from the caller's own code.
+    """Whether an exception comes from torch, Triton or generated code, not from the caller's own.
 
     None where it does not tell: it only wraps another, or its line is cut off.
 
@@ -312,7 +330,7 @@ def _is_from_torch(event: Event) -> bool | None:
     if not event.frames:
         return False
     last = event.frames[-1]
-    if _LIBRARY.search(last.file or ""):
+    if _LIBRARY.search(last.file or "") or _GENERATED.search(last.file or ""):
         return True
     raises = last.text is None or last.text.startswith(("raise ", "raise("))
     other = event.exception == "IndexError" and _OTHER_INDEX.search(event.message)
@@ -370,13 +388,15 @@ def _ranks_of_processes(sources: Sequence[tuple[str, Sequence[Event]]]) -> dict[
 
 
 def _common_clock(sources: Sequence[tuple[str, Sequence[Event]]]) -> str | None:
-    """The kind of wall time that every source with events has; None where there is none."""
-    kinds: set[str] | None = None
-    for _, events in sources:
-        if events:
-            here = {event.time.kind for event in events if event.time}
-            kinds = here if kinds is None else kinds & here
-    return min(kinds) if kinds else None
+    """The kind of wall time that most sources with events have; None where no two have one."""
+    told = [events for _, events in sources if events]
+    kinds = Counter(
+        kind for events in told for kind in {event.time.kind for event in events if event.time}
+    )
+    needed = min(len(told), 2)
+    # of equally many the first by name, whatever the order of the sources
+    found = min(kinds, key=lambda kind: (-kinds[kind], kind), default=None)
+    return found if found is not None and kinds[found] >= needed else None
 
 
 def _of_source(
@@ -388,11 +408,12 @@ def _of_source(
 ) -> list[Situation]:
     named = rank_in_name(name)
     around = _Surroundings(events)
+    writers = [around.writer(event) for event in events]
     found = []
-    for event, stamp in zip(events, _stamps(events, clock), strict=True):
-        rank = event.rank
-        if rank is None and event.process is not None:
-            rank = ranks.get(event.process)
+    for event, writer, stamp in zip(events, writers, _stamps(writers, clock), strict=True):
+        rank = writer.rank
+        if rank is None and writer.process is not None:
+            rank = ranks.get(writer.process)
         found.append(Situation(event, stamp, index, named if rank is None else rank, around))
     return found
 
@@ -405,17 +426,46 @@ def rank_in_name(name: str) -> int | None:
     return found
 
 
-def _stamps(events: Sequence[Event], clock: str | None) -> list[str | None]:
-    """The wall time of each event: its own, else the last before it, else the next after it."""
+class _Writer(NamedTuple):
+    """Who told an event, and when; None where neither its line nor its traceback tells."""
+
+    rank: int | None
+    process: str | None
+    time: Clock | None
+
+
+def _stamps(writers: Sequence[_Writer], clock: str | None) -> list[str | None]:
+    """The wall time of each event: its own, else the last one before it, else the next one.
+
+    Where several write and their times are not in order, only the same writer's count.
+    """
     if clock is None:
-        return [None] * len(events)
-    own = [_stamp(event.time, clock) for event in events]
-    first = next((stamp for stamp in own if stamp), None)
-    filled, last = [], first
+        return [None] * len(writers)
+    own = [_stamp(writer.time, clock) for writer in writers]
+    told = [stamp for stamp in own if stamp]
+    if not told:
+        return own
+    names = {(writer.rank, writer.process) for writer in writers}
+    if len(names) == 1 or told == sorted(told):
+        return _filled(own, told[0])
+    by_writer: dict[tuple[int | None, str | None], list[int]] = {}
+    for at, writer in enumerate(writers):
+        by_writer.setdefault((writer.rank, writer.process), []).append(at)
+    found: list[str | None] = list(own)
+    for name, places in by_writer.items():
+        first = next((stamp for at in places if (stamp := own[at])), None)
+        if first is not None and name != (None, None):
+            for at, stamp in zip(places, _filled([own[at] for at in places], first), strict=True):
+                found[at] = stamp
+    return found
+
+
+def _filled(own: Sequence[str | None], last: str) -> list[str | None]:
+    found: list[str | None] = []
     for stamp in own:
         last = stamp or last
-        filled.append(last)
-    return filled
+        found.append(last)
+    return found
 
 
 def _stamp(time: Clock | None, clock: str) -> str | None:
@@ -451,6 +501,20 @@ class _Surroundings:
                 if isinstance(event, DeviceInformation) and event.key.endswith("COMPUTE_CAPABILITY")
             ),
             None,
+        )
+
+    def writer(self, event: Event) -> _Writer:
+        """Who told an event: what its line does not say, the traceback's head says."""
+        told = _Writer(event.rank, event.process, event.time)
+        if not self._tracebacks or None not in told or isinstance(event, LaunchMark):
+            return told
+        around = self.traceback_at(event.place.offset)
+        if around is None or around is event:
+            return told
+        return _Writer(
+            around.rank if told.rank is None else told.rank,
+            told.process or around.process,
+            told.time or around.time,
         )
 
     def traceback_at(self, offset: int) -> PythonException | None:

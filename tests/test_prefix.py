@@ -24,6 +24,9 @@ from aoti_logscan.prefix import NOTHING, Prefix, read_prefix
         (b"(Worker_TP0_EP1) ", 0),
         (b"(rank=5) ", 5),
         (b"rank:6 ", 6),
+        (b"[2026-02-13 08:11:53 TP3] ", 3),
+        (b"[2026-02-13 08:11:53 DP1 TP12 EP4] Scheduler hit ", 12),
+        (b'{"ts": "2026-05-21T08:00:01Z", "rank": 5, "message": "', 5),
         (b"\xe2\x94\x82 [rank3]: ", 3),
     ],
 )
@@ -79,6 +82,8 @@ def test_process_of_a_torch_log_line_goes_before_that_of_a_launcher() -> None:
             b"ERROR 05-21 10:11:12 [multiproc_executor.py:596] ",
             Clock("app", "05-21 10:11:12.000000000"),
         ),
+        (b"May 21 08:55:10 n1 python3[501]: ", Clock("syslog", "0521 08:55:10.000000000")),
+        (b"[Thu Dec  3 08:55:10 2026] ", Clock("syslog", "1203 08:55:10.000000000")),
     ],
 )
 def test_time_of_each_logger_is_read(head: bytes, time: Clock) -> None:
@@ -107,7 +112,6 @@ def test_serving_engine_head_tells_all_three() -> None:
         b"\xe2\x94\x82 ",
         b"E       ",
         b"step 12 loss 0.25: ",
-        b"Jun 21 12:23:01 node7 docker[3764470]: ",
         b" 17%|##   | 17/100 [00:21<00:01, 94.87it/s]",
         b"[ranker]: [rank]: [rank-1]: ",
         b"[1,3] [default]: ",
@@ -150,3 +154,7 @@ def test_any_bytes_give_a_prefix(head: bytes) -> None:
 def test_rank_is_read_whatever_stands_before_it(before: bytes, rank: int) -> None:
     found = read_prefix(before.replace(b"[", b"").replace(b"r", b"") + b" [rank%d]: " % rank).rank
     assert found == rank
+
+
+def test_process_of_syslog_is_not_the_writers() -> None:
+    assert read_prefix(b"Jun 21 12:23:01 node7 docker[3764470]: ").process is None

@@ -62,7 +62,7 @@ PEER = Pattern(
     title="A collective failed",
     failure_class="collective-failure",
     event="collective-error",
-    weak=True,
+    weak=2,
     certainty="possible",
     consequence_of=("*",),
 )
@@ -272,6 +272,76 @@ def test_weak_cause_stands_where_nothing_else_does() -> None:
 
 def test_weak_cause_is_a_consequence_of_any_other_though_it_came_first() -> None:
     assert _roles(_route(_peer(1), _gpu(9))) == [("gpu", "cause"), ("peer", "consequence")]
+
+
+def _built_in(*sources: tuple[str, list[Event]]) -> list[tuple[str, str, str]]:
+    routed = Router(BUILT_IN, NO_ARTIFACTS, None).route(situations(sources))
+    return [(one.failure_class, one.role, one.certainty) for one in routed.findings]
+
+
+CRASHED = b"%sFatal Python error: Segmentation fault\n"
+NO_MEMORY = b"%storch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+ACCESSED = b"%storch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+RANK0, RANK1 = b"2026-05-21T08:%s:00.1Z [rank0]: ", b"2026-05-21T08:%s:00.1Z [rank1]: "
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "classes"),
+    [
+        (NO_MEMORY, ACCESSED, ("out-of-memory", "illegal-memory-access")),
+        (CRASHED, NO_MEMORY, ("host-crash", "out-of-memory")),
+        (ACCESSED, NO_MEMORY, ("illegal-memory-access", "out-of-memory")),
+    ],
+)
+def test_what_failed_on_another_rank_before_is_no_consequence(
+    first: bytes, second: bytes, classes: tuple[str, str]
+) -> None:
+    early, late = first % (RANK0 % b"00"), second % (RANK1 % b"25")
+    expected = [(classes[0], "cause", "sure"), (classes[1], "context", "sure")]
+    assert _built_in(("b.log", events(early)), ("a.log", events(late))) == expected
+    assert _built_in(("a.log", events(late)), ("b.log", events(early))) == expected
+
+
+def test_crash_after_a_failure_is_its_consequence() -> None:
+    early, late = NO_MEMORY % (RANK0 % b"00"), CRASHED % (RANK1 % b"25")
+    found = _built_in(("a.log", events(late)), ("b.log", events(early)))
+    assert [one[:2] for one in found] == [
+        ("out-of-memory", "cause"),
+        ("host-crash", "consequence"),
+    ]
+
+
+def test_crash_at_an_unknown_time_is_the_consequence_of_a_failure_elsewhere() -> None:
+    found = _built_in(("a.log", events(CRASHED % b"")), ("b.log", events(NO_MEMORY % b"")))
+    assert [one[:2] for one in found] == [
+        ("out-of-memory", "cause"),
+        ("host-crash", "consequence"),
+    ]
+
+
+def test_fault_poisons_what_comes_after_it_in_the_process_and_not_before() -> None:
+    found = _built_in(("a.log", events(NO_MEMORY % b"" + b"\n" * 9 + ACCESSED % b"")))
+    assert [one[:2] for one in found] == [
+        ("out-of-memory", "cause"),
+        ("illegal-memory-access", "context"),
+    ]
+    found = _built_in(("a.log", events(ACCESSED % b"" + b"\n" * 9 + NO_MEMORY % b"")))
+    assert [one[:2] for one in found] == [
+        ("illegal-memory-access", "cause"),
+        ("out-of-memory", "consequence"),
+    ]
+
+
+def test_order_of_two_ranks_in_one_stream_with_times_for_one_only_is_not_sure() -> None:
+    late = b"[rank0]:[E521 09:22:11.061727749 ProcessGroupNCCL.cpp:683] [Rank 0] Watchdog caught"
+    late += b" collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=8,"
+    late += b" NumelOut=8, Timeout(ms)=600000) ran for 600096 milliseconds before timing out.\n"
+    fault = b"[rank2]:[E521 09:12:10.061727749 ProcessGroupNCCL.cpp:2057] [PG ID 2 Rank 2] "
+    fault += b"Process group watchdog thread terminated with exception: CUDA error: an illegal"
+    fault += b" memory access was encountered\n"
+    text = late + NO_MEMORY % b"[rank1]: " + fault
+    cause = _built_in(("t.log", events(text)))[0]
+    assert cause[1:] == ("cause", "likely")
 
 
 def test_symptom_of_unknown_class_beside_a_weak_cause_leaves_it_undecided() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from aoti_logscan.events import (
@@ -175,6 +176,60 @@ def test_source_without_times_leaves_the_order_of_the_sources() -> None:
     timed = _gpu(2, time=Clock("iso", "2026-01-01 00:00:01"))
     found = situations([("a.log", [_gpu(1)]), ("b.log", [timed])])
     assert [(one.event.place.line, one.timed) for one in found] == [(1, False), (2, False)]
+
+
+def test_times_of_most_sources_order_those() -> None:
+    early, late = Clock("app", "05-21 08:55:10."), Clock("app", "05-21 08:57:33.")
+    other = Clock("c10", "0521 09:05:11.")
+    found = situations(
+        [
+            ("a.log", [_gpu(1, time=late)]),
+            ("b.log", [_gpu(2, time=early)]),
+            ("c.log", [_gpu(3, time=other)]),
+        ]
+    )
+    assert [(one.event.place.line, one.timed) for one in found] == [
+        (2, True),
+        (1, True),
+        (3, False),
+    ]
+
+
+def test_event_in_a_traceback_has_the_rank_and_the_time_of_its_head() -> None:
+    early, late = Clock("iso", "2026-01-01 00:00:01"), Clock("iso", "2026-01-01 00:00:09")
+    head = msgspec.structs.replace(_traceback(2, 5), rank=3, process="77", time=early)
+    found = situations([("a.log", [_gpu(1, rank=0, time=late), _gpu(4), head])])
+    assert [(one.event.place.line, one.rank) for one in found] == [(4, 3), (5, 3), (1, 0)]
+
+
+def test_times_of_other_writers_count_only_where_they_are_in_order() -> None:
+    early, late = Clock("c10", "0521 09:12:10."), Clock("c10", "0521 09:22:11.")
+    torn = situations([("a.log", [_gpu(1, rank=0, time=late), _gpu(2, rank=1)])])
+    assert [one.timed for one in torn] == [True, True]
+    found = situations(
+        [("a.log", [_gpu(1, rank=0, time=late), _gpu(2, rank=1), _gpu(3, rank=2, time=early)])]
+    )
+    assert [(one.event.place.line, one.timed) for one in found] == [
+        (3, True),
+        (1, True),
+        (2, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "before"),
+    [
+        ("2026-01-01 00:00:01.5", "2026-01-01 00:00:02.0", True),
+        ("2026-01-01 00:00:02.0", "2026-01-01 00:00:01.5", False),
+        ("2026-01-01 00:00:01.5", "2026-01-01 00:00:01.9", False),
+    ],
+)
+def test_clocks_of_two_sources_are_not_trusted_within_a_second(
+    one: str, other: str, before: bool
+) -> None:
+    a, b = (_gpu(1, time=Clock("iso", stamp)) for stamp in (one, other))
+    by_event = {id(found.event): found for found in situations([("a.log", [a]), ("b.log", [b])])}
+    assert by_event[id(a)].is_before(by_event[id(b)]) is before
 
 
 def test_source_without_events_does_not_spoil_the_clock() -> None:
