@@ -7,7 +7,7 @@ these layers.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -35,7 +35,8 @@ class Clock(msgspec.Struct, frozen=True, order=True):
     """A wall time as printed: comparable only with another of the same `kind`.
 
     `kind` is `c10` (C++ log lines: month, day, no year), `python` (torch's Python log lines),
-    `iso` (a full date) or `app` (`05-21 10:11:12` of serving engines). `stamp` sorts as text.
+    `iso` (a full date), `app` (`05-21 10:11:12` of serving engines) or `syslog` (month and day, no
+    year). `stamp` sorts as text.
     """
 
     kind: str
@@ -48,8 +49,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
     `end` is the offset just past the record. `count` is how many equal records were folded into
     this one, `repeats` the offsets of the next few of them and `last` the place of the last (None
     where there was one). `distinct` is the number of different members among them, for the types
-    that count members (blocks of an assertion), else None.
+    that count members (blocks of an assertion), else None. Where `rests_on_end`, it is told by
+    the end of the log alone.
     """
+
+    rests_on_end: ClassVar[bool] = False
 
     place: Place
     end: int
@@ -160,9 +164,10 @@ class OutOfMemory(Event, frozen=True, kw_only=True, tag="out-of-memory"):
 
 
 class SanitizerError(Event, frozen=True, kw_only=True, tag="sanitizer-error"):
-    """compute-sanitizer (or cuda-memcheck) caught one kind of bad access.
+    """compute-sanitizer (or cuda-memcheck) caught one kind of error.
 
-    `problem` is its headline (`Invalid __global__ read`), `size` in bytes.
+    `problem` is its headline (`Invalid __global__ read`, `Race reported between Write access`), or
+    how many errors it counted in all (`ERROR SUMMARY: 2 errors`); `size` in bytes.
     """
 
     problem: str
@@ -205,12 +210,13 @@ class ShimFailure(Event, frozen=True, kw_only=True, tag="shim-failure"):
 class ErrorText(Event, frozen=True, kw_only=True, tag="error-text"):
     """What a failure said, in a channel that carries nothing but failures.
 
-    `channel`: `error-line` (`Error: ...`, AOTI's C boundary), `shim-log` (`Exception in
+    `channel`: `error-line` (`Error: ...`, AOTI's C boundary, of a known kind), `runtime` (the same
+    of any kind, where a call of the model's container failed below), `shim-log` (`Exception in
     aoti_torch: ...`), `shim-boundary` (stable-ABI ops), `what` (C++ `what():`).
     `message` is the first line.
     """
 
-    channel: Literal["error-line", "shim-log", "shim-boundary", "what"]
+    channel: Literal["error-line", "runtime", "shim-log", "shim-boundary", "what"]
     message: str
 
 
@@ -303,13 +309,22 @@ class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
     """A process died of a signal or of an uncaught C++ exception.
 
     `told_by` is `shell` for whoever watched over the process, `recorder` for `aoti-logscan run`,
-    which had its output on a terminal, `launcher` where one knows that it is gone, not how.
-    `exception` is the C++ type that terminate names. `frames` are faulthandler's,
-    of the thread that died, innermost first.
+    which had its output on a terminal, `launcher` where one knows that it is gone, not how,
+    `sanitizer` for AddressSanitizer. `exception` is the C++ type that terminate names, or the error
+    that AddressSanitizer found. `frames` are faulthandler's, of the thread that died, innermost
+    first.
     """
 
     told_by: Literal[
-        "shell", "recorder", "faulthandler", "terminate", "libc", "debugger", "glog", "launcher"
+        "shell",
+        "recorder",
+        "faulthandler",
+        "terminate",
+        "libc",
+        "debugger",
+        "glog",
+        "launcher",
+        "sanitizer",
     ]
     signal: str | None = None
     exception: str | None = None
@@ -320,12 +335,13 @@ class ProcessDeath(Event, frozen=True, kw_only=True, tag="process-death"):
 class CollectiveError(Event, frozen=True, kw_only=True, tag="collective-error"):
     """A collective failed or a rank gave up.
 
-    `form`: `timeout` (a watchdog's, a store's or gloo's), `watchdog` (its thread died of another
-    error), `teardown`, `peer` (a connection to another rank broke), `mismatch` (ranks are in
-    different collectives), `elastic` (torchrun's summary).
+    `form`: `timeout` (a watchdog's, a store's or gloo's), `notified` (another rank told this one of
+    its timeout), `watchdog` (its thread died of another error), `teardown`, `peer` (a connection to
+    another rank broke), `mismatch` (ranks are in different collectives), `elastic` (torchrun's
+    summary).
     """
 
-    form: Literal["timeout", "watchdog", "teardown", "peer", "mismatch", "elastic"]
+    form: Literal["timeout", "notified", "watchdog", "teardown", "peer", "mismatch", "elastic"]
     backend: str | None
     op: str | None = None
     message: str = ""
@@ -353,11 +369,18 @@ class DeviceInformation(Event, frozen=True, kw_only=True, tag="device-informatio
 class Harmless(Event, frozen=True, kw_only=True, tag="harmless"):
     """A line that looks like a failure and is known to be none; `form` names which.
 
-    `autotune-poison` is a rejected choice whose error the GPU's context does not survive.
+    `autotune-poison` is a rejected choice whose error the GPU's context does not survive,
+    `exception-logged` an exception that torch warned of and went on after.
     """
 
     form: Literal[
-        "autotune-reject", "autotune-poison", "outdated-package", "dlsym", "libdrm", "deprecated"
+        "autotune-reject",
+        "autotune-poison",
+        "outdated-package",
+        "dlsym",
+        "libdrm",
+        "deprecated",
+        "exception-logged",
     ]
 
 
@@ -453,6 +476,18 @@ class SavedTensor(Event, frozen=True, kw_only=True, tag="saved-tensor"):
     names: str
 
 
+class PrinterCut(Event, frozen=True, kw_only=True, tag="printer-cut"):
+    """A log ends in the middle of what the intermediate value printer prints.
+
+    `mark` is what the head of the block names (`before_launch - KERNEL - TENSOR`), None where the
+    log ends in the head itself.
+    """
+
+    rests_on_end: ClassVar[bool] = True
+
+    mark: str | None
+
+
 class RawLine(Event, frozen=True, kw_only=True, tag="line"):
     """A line that holds the anchor of a pattern on raw lines.
 
@@ -490,6 +525,7 @@ AnyEvent = (
     | LaunchMark
     | ModelInput
     | SavedTensor
+    | PrinterCut
     | RawLine
 )
 

@@ -5,7 +5,8 @@
     [rank1]:     main()
     [rank1]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered
 
-gives one `PythonException`. Lines of other writers between them are passed over. The message goes
+gives one `PythonException`. The prefix may stand on the first line alone. Lines of other writers
+between them are passed over. The message goes
 on until a line that cannot belong to it. Where the log begins inside a traceback, the exception's
 line alone gives one if its type is a compiler's. A notebook puts the type in front of the head and
 the message at the end. Sources: CPython, Lib/traceback.py; IPython 8, core/ultratb.py.
@@ -113,7 +114,7 @@ def parse(hit: Hit) -> Parsed:
         head = b""
     elif not hit.line.escaped and head.strip().endswith((b'"', b"'", b"`")):
         return ()
-    frames, tail = _read(hit, head)
+    frames, tail = _read(hit, b"" if _is_logged_once(hit, head) else head)
     if not frames and tail.exception is None:
         return ()
     return (_draft(hit, head, frames, tail),)
@@ -163,6 +164,18 @@ def _without_its_head(hit: Hit, head: bytes) -> Parsed:
     if match is None or hit.window.buffer.rfind(_HEAD, near, hit.start) >= 0:
         return ()
     return (_draft(hit, head, [], _tail(hit, hit.line, head, match)),)
+
+
+def _is_logged_once(hit: Hit, head: bytes) -> bool:
+    """Whether a logger put its head before the first line only, as of a message that is this text.
+
+    [2026-02-13 08:11:53 TP3] Scheduler hit an exception: Traceback (most recent call last):
+      File "/opt/sglang/srt/managers/scheduler.py", line 2680, in run_scheduler_process
+    """
+    below = next(iter(hit.following(1)), None)
+    if not head.strip() or below is None or below.text.startswith(head):
+        return False
+    return _FRAME.match(below.text) is not None
 
 
 def _each_line_is_stored(hit: Hit) -> bool:

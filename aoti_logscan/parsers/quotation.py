@@ -1,8 +1,9 @@
 """Whether a message is said by a failing program, or quoted by someone who speaks of it.
 
 Documents, tests, configurations, diffs and commit messages hold the same words as a failure. They
-put them in backquotes, in a list or call, behind a bullet, or in a test's name; a failing program
-puts them at the end of its line, or as the value of a key (`"error": "CUDA error: ..."`).
+put them in backquotes, in a list or call, behind a bullet, or in a test's name, a shell in what it
+searches for; a failing program puts them at the end of its line, or as the value of a key
+(`"error": "CUDA error: ..."`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,16 @@ _BULLET = lazy_re(rb"^\s*(?:[-*] [\"']?(?:[\w.]+: )?|[-+]\s*#.*|[-+]\s{2,}.*)$")
 _COMMENT = lazy_re(rb"^\s*(?:#|//|--)\s+(?:[a-z]+[,:]?\s+)+(?:[\w.]+: )?$")
 # tests/test_x.py::test_err[CUDA error: ...] PASSED    but not    x.py::test_err - RuntimeError: ...
 _TEST_NAME = lazy_re(rb"\.py::\w+\[[^\]]*$")
+# a1b2c3d Fix CUDA error: ...    fix(cuda): avoid CUDA error ...    Fixes "CUDA error ...
+_COMMIT = lazy_re(
+    rb"^\s*(?:[0-9a-f]{7,40} )?(?:[(\[][^)\]]{1,60}[)\]]:? ?|\w{2,12}(?:\(\w+\))?: )*"
+    rb"(?:[Ff]ix|[Aa]void|[Pp]revent|[Rr]evert|[Rr]esolve|[Rr]epro(?:duce)?"
+    rb"|[Ww]ork ?around(?: for)?)(?:e?[sd])?(?:\(\w+\))?:? (?:[\w'-]+ ){0,5}[\"']?(?:[\w.]+: )?$"
+)
+# + grep -c 'CUDA error: ...' serve.log     $ rg "CUDA error ...
+_SEARCHED = lazy_re(
+    rb"(?:^|[\s;|(/])(?:[ezf]?grep|rg|ag|ack|awk|sed)\b[^|;\"']{0,80}(?P<quote>[\"'])[^\"']{0,80}$"
+)
 
 
 def is_quotation(text: bytes, start: int) -> bool:
@@ -42,7 +53,9 @@ def is_quotation(text: bytes, start: int) -> bool:
     head = text[max(0, start - 120) : start]
     if any(pattern.search(head) for pattern in (_BACKQUOTE, _TEST_NAME, _RAISE)):
         return True
-    if start <= 120 and (_BULLET.match(head) or _COMMENT.match(head)):
+    if start <= 120 and any(pattern.match(head) for pattern in (_BULLET, _COMMENT, _COMMIT)):
+        return True
+    if _SEARCHED.search(head):
         return True
     match = _QUOTE.search(head)
     if match is None or _VALUE.search(match["before"]):

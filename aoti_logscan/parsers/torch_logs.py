@@ -4,8 +4,9 @@
 
 Lines of level V, D and I and lines tagged with an artifact hold generated code, graphs, guards and
 reasons: no text in them is a failure, so they are owned here. A dump of generated code is put
-together again as a `GeneratedCode`: every line of it carries the whole prefix. Also owned is an
-autotuning choice that was rejected, unless its error poisons the context. `Loading outdated pt2
+together again as a `GeneratedCode`: every line of it carries the whole prefix. Also owned are an
+autotuning choice that was rejected and an exception that torch warned of and went on after (a
+traceback in a record of level W), unless the error poisons the context. `Loading outdated pt2
 file` and the like give a `Harmless`; the loader's warning of another machine a
 `DeviceInformation`. Sources: torch 2.13,
 _logging/_internal.py, `TorchLogsFormatter.format`; _inductor/select_algorithm.py;
@@ -17,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from aoti_logscan.events import DeviceInformation, Event, GeneratedCode, Harmless
@@ -26,6 +28,7 @@ from aoti_logscan.prefix import read_prefix
 from aoti_logscan.records import Draft, Parsed
 
 NAME = "torch_logs"
+_TRACEBACK = b"Traceback (most recent call last)"
 ANCHORS = (
     b"Ignoring this choice",
     b"Loading outdated pt2 file",
@@ -37,6 +40,7 @@ ANCHORS = (
     b"Output code: ",
     b"Output wrapper code: ",
     b"Output kernel code:",
+    _TRACEBACK,
 )
 
 # [rank1]:V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] text
@@ -72,6 +76,10 @@ _POISON = lazy_re(
     rb"illegal memory access|misaligned address|illegal instruction|unspecified launch failure"
 )
 _NEWLINE = 0x0A
+#: it raises after it has warned, and says no more than `Please check the warnings above`
+_RAISES_LATER = b"torch/export/__init__.py"
+#: lines of a warning with a traceback, below its head and above what it tells
+_WARNING_BELOW, _WARNING_ABOVE = 2000, 200
 #: lines above `Ignoring this choice` that tell its error
 _CHOICE_LINES = 40
 #: bytes of a line in which its prefix is looked for
@@ -86,6 +94,8 @@ def parse(hit: Hit) -> Parsed:
         return (_draft(hit, DeviceInformation, dict(fields)),)
     if match := _CODE.match(text, column):
         return _code(hit, match)
+    if text.startswith(_TRACEBACK, column):
+        return (_draft(hit, Harmless, {"form": "exception-logged"}),) if _is_handled(hit) else ()
     for literal, form in _HARMLESS.items():
         if text.startswith(literal, column):
             poisons = form == "autotune-reject" and _is_poisoned(hit)
@@ -186,11 +196,40 @@ def owns(hit: Hit) -> int | None:
         rejected = match["file"].endswith(b"select_algorithm.py") and not _POISON.search(
             hit.line.text
         )
-        return hit.line.end if quiet or rejected else None
+        return hit.line.end if quiet or rejected or _is_handled(hit) else None
     if match := _OLD_LINE.search(head):
         quiet = match["level"] in (b"DEBUG", b"INFO") or b".__" in match["logger"]
         return hit.line.end if quiet else None
     return None
+
+
+def _is_handled(hit: Hit) -> bool:
+    """Whether a record of level W tells of an exception here: torch caught it and went on.
+
+    Not where the exception leaves the GPU's context unusable.
+    """
+    text = hit.line.text
+    record = _LINE.search(text[:_HEAD])
+    if record is None or record["level"] != b"W" or record["file"].endswith(_RAISES_LATER):
+        return False
+    head = text[: record.end()]
+    if text.startswith(_TRACEBACK, hit.column):
+        below = takewhile(lambda line: line.text.startswith(head), hit.following(_WARNING_BELOW))
+        return not any(_POISON.search(line.text) for line in below)
+    return _POISON.search(text) is None and _is_below_traceback(hit, head)
+
+
+def _is_below_traceback(hit: Hit, head: bytes) -> bool:
+    """Whether the head of a traceback stands above in the same record."""
+    line = hit.line
+    for _ in range(_WARNING_ABOVE):
+        above = hit.window.previous(line)
+        if above is None or not above.text.startswith(head):
+            return False
+        if _TRACEBACK in above.text:
+            return True
+        line = above
+    return False
 
 
 def _head(hit: Hit) -> bytes:

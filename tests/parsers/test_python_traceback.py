@@ -68,6 +68,21 @@ def test_traceback_gives_frames_exception_and_message() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("head", "rank"),
+    [
+        ("[2026-02-13 08:11:53 TP3] Scheduler hit an exception: ", 3),
+        ("(Worker_TP1 pid=955) ERROR 05-21 10:11:12 [executor.py:596] Worker failed: ", 1),
+        ("2026-02-13 08:11:53,123 ERROR serve: ", None),
+    ],
+)
+def test_head_of_a_logger_on_the_first_line_only(head: str, rank: int | None) -> None:
+    (found,) = _exceptions(head + TEXT)
+    assert (found.exception, found.frames) == ("torch.AcceleratorError", FRAMES)
+    assert found.rank == rank
+    assert found.time is not None
+
+
 def test_place_is_the_line_of_the_exception() -> None:
     event = one("step 1\n" + TEXT, python_traceback)
     shown = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"

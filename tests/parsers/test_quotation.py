@@ -133,3 +133,34 @@ def test_bytes_that_are_no_text_are_no_quotation(head: bytes) -> None:
 def test_long_head_is_judged_by_its_end(piece: bytes, quoted: bool) -> None:
     head = piece * 100_000
     assert is_quotation(head + MESSAGE.encode(), len(head)) == quoted
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "a1b2c3d Fix @",
+        "a1b2c3d4e5 (tag: v1) [Bugfix] Avoid @",
+        "fix(cuda): @",
+        "    Fixes the RuntimeError: @",
+        "+ grep -c '@",
+        '$ rg --stats "RuntimeError: @',
+        "| grep -E 'foo @",
+    ],
+)
+def test_commit_and_search_quote(template: str) -> None:
+    assert _quoted(template)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "a1b2c3d RuntimeError: @",
+        "a1b2c3d4e5f6 worker failed with @",
+        "Address already gone: @",
+        "Fixed-shape graph: RuntimeError: @",
+        "[fix me later] engine: @",
+        "grep.py: RuntimeError: @",
+    ],
+)
+def test_line_that_resembles_commit_or_search_is_said(template: str) -> None:
+    assert not _quoted(template)

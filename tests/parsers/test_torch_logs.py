@@ -173,3 +173,51 @@ def test_foreign_text_gives_nothing(text: str) -> None:
 )
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data).size == len(data)
+
+
+WARNED = "W0922 07:01:44.120000 991 torch/_inductor/codecache.py:1716] [0/0] "
+
+
+def _warned(error: str, head: str = WARNED) -> str:
+    lines = (
+        "could not load an entry",
+        "Traceback (most recent call last):",
+        '  File "/venv/lib/python3.11/site-packages/torch/_inductor/codecache.py", line 9, in f',
+        "    g()",
+        error,
+    )
+    return "".join(f"{head}{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ModuleNotFoundError: No module named 'mylib'",
+        "torch._inductor.exc.InductorError: CppCompileError: C++ compile error",
+        "RuntimeError: Triton Error [CUDA]: out of memory",
+    ],
+)
+@pytest.mark.parametrize("rank", ["", "[rank1]:"])
+def test_exception_that_torch_warned_of_is_harmless(error: str, rank: str) -> None:
+    found = events(_warned(error, rank + WARNED))
+    assert [told(event) for event in found] == [{"is": "Harmless", "form": "exception-logged"}]
+
+
+@pytest.mark.parametrize(
+    ("error", "head"),
+    [
+        ("RuntimeError: CUDA error: an illegal memory access was encountered", WARNED),
+        ("RuntimeError: boom", WARNED.replace("W0922", "E0922")),
+        ("RuntimeError: boom", "W0922 07:01:44.120000 991 torch/export/__init__.py:348] "),
+    ],
+)
+def test_exception_that_is_not_got_over_is_told(error: str, head: str) -> None:
+    found = [type(event).__name__ for event in events(_warned(error, head))]
+    assert "PythonException" in found
+    assert "Harmless" not in found
+
+
+def test_line_after_the_warning_is_its_own() -> None:
+    error = "torch.AcceleratorError: CUDA error: misaligned address\n"
+    found = [type(event).__name__ for event in events(_warned("KeyError: 1") + error)]
+    assert found == ["Harmless", "GpuError"]
