@@ -26,6 +26,8 @@ from aoti_logscan.prefix import may_be_same_writer, read_prefix
 from aoti_logscan.records import Draft, Parsed
 
 NAME = "gpu_error"
+# Error: The model did not finish successfully. Error: misaligned address
+_UNFINISHED = b"The model did not finish successfully. Error: "
 ANCHORS = (
     b"CUDA error",
     b"CUDA Error",
@@ -56,6 +58,7 @@ ANCHORS = (
     b"HIP failure ",
     b"FATAL: kernel ",
     b"THCudaCheck FAIL file=",
+    _UNFINISHED,
 )
 
 # texts of cudaGetErrorString, cuGetErrorString and hipGetErrorString that are looked for by name
@@ -222,10 +225,23 @@ def _kernel(hit: Hit) -> str | None:
 
 
 def _report(text: bytes, column: int) -> _Report | None:
-    for read in (_torch, _triton, _old, _nccl, _faults, _bare):
+    for read in (_unfinished, _torch, _triton, _old, _nccl, _faults, _bare):
         if report := read(text, column):
             return report
     return None
+
+
+def _unfinished(text: bytes, column: int) -> _Report | None:
+    """What a package says that waited for its run: the runtime's text and nothing else.
+
+    Source: torch 2.13, aoti_runtime/model_base.h, `AOTInductorModelBase::is_finished`.
+    """
+    if not text.startswith(_UNFINISHED, column):
+        return None
+    match = _KNOWN.match(text, column + len(_UNFINISHED))
+    if match is None:
+        return None
+    return _Report("cuda", match[0].decode(), "torch", False, column, match.end())
 
 
 def _torch(text: bytes, column: int) -> _Report | None:

@@ -4,8 +4,9 @@
     Error: aoti_torch_cpu_mm_out(buf1, buf0, arg2_1) API call failed at /tmp/x.wrapper.cpp, line 954
       what():  create_func_( ... ) API call failed at .../model_container_runner.cpp, line 49
 
-give an `ErrorText` and two `ShimFailure`s. Before 2.13 the reason stands only in the shim's log
-line; from 2.13 it is in the exception. Sources: torch 2.13,
+give an `ErrorText` and two `ShimFailure`s. Where a call of the model's container failed, the line
+`Error: ...` above it holds the reason, whatever it says. Before 2.13 the reason of a failed shim
+call stands only in the shim's log line; from 2.13 it is in the exception. Sources: torch 2.13,
 torch/headeronly/util/shim_utils.h, `AOTI_TORCH_ERROR_CODE_CHECK`; aoti_runtime/interface.cpp,
 `CONVERT_EXCEPTION_TO_ERROR_CODE` (`Error: `); torch 2.10, aoti_torch/utils.h (the log line, from
 `shim_common.cpp`, `c_shim_cpu.cpp` and the like); csrc/stable/macros.h.
@@ -20,6 +21,7 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.parsers.quotation import is_quotation
+from aoti_logscan.prefix import may_be_same_writer, read_prefix
 from aoti_logscan.records import Draft, Parsed
 
 NAME = "shim"
@@ -30,6 +32,8 @@ ANCHORS = (
     b"The model did not finish successfully. Error: ",
     b"Cannot find constants ",
     b"Constant not found: ",
+    b" but received ",
+    b" by zero",
 )
 
 #  API call failed at /tmp/x.wrapper.cpp, line 954
@@ -46,6 +50,19 @@ _LOGGED = lazy_re(
 _CONSTANTS = lazy_re(
     rb"(?P<channel>)(?P<message>(?:Cannot find constants|Constant not found:) [^\s\"'{].*)"
 )
+# Error: Expected u0 < s17 but received 3       Error: Integer floor division by zero
+_ASSERTED = lazy_re(
+    rb"\bError: (?P<channel>)(?P<message>Expected [^\n]{1,1000} but received -?\d+"
+    rb"|Integer (?:floor division|modulo|modular indexing (?:division|modulo)) by zero)\s*$"
+)
+# Error: the reason of any exception in the runtime, but for a call that passes another's on
+_REASON = lazy_re(
+    rb"(?:^|[\s:>\])])Error: (?P<channel>)(?P<message>(?![^\n]* API call failed at )[^\s].*)$"
+)
+# run_func_( container_handle_, ...) API call failed
+_CONTAINER = lazy_re(rb"^\w+_func_$")
+#: lines above a container's failed call in which the runtime's reason stands
+_REASON_ABOVE = 4
 
 
 def parse(hit: Hit) -> Parsed:
@@ -56,12 +73,34 @@ def parse(hit: Hit) -> Parsed:
         return (_logged(hit, match, "shim-boundary" if boundary else "shim-log"),)
     if match := _CONSTANTS.match(text, hit.column):
         return () if is_quotation(text, match.start()) else (_logged(hit, match, "error-line"),)
+    if match := _ASSERTED.search(text, max(0, hit.column - _CALL)):
+        return () if is_quotation(text, match.start()) else (_logged(hit, match, "runtime"),)
     if match := _FAILED.match(text, hit.column):
         begin = max(0, match.start() - _CALL)
         called = _called(text[begin : match.start()])
         if called is not None and not is_quotation(text, begin + called[0]):
-            return (_failed(hit, match, begin + called[0], called[1]),)
+            failed = _failed(hit, match, begin + called[0], called[1])
+            reason = _reason(hit) if _CONTAINER.match(called[1]) else None
+            return (failed, reason) if reason else (failed,)
     return ()
+
+
+def _reason(hit: Hit) -> Draft | None:
+    """What the runtime said above of the exception that a container's call returns."""
+    line, own = hit.line, read_prefix(hit.line.text[: hit.column])
+    for _ in range(_REASON_ABOVE):
+        above = hit.window.previous(line)
+        if above is None:
+            return None
+        match = _REASON.search(above.text)
+        if match and may_be_same_writer(own, above.text):
+            message = match["message"][:2000].decode("utf-8", "replace").strip()
+            prefix = read_prefix(above.text[: match.start()])
+            fields = {"channel": "runtime", "message": message}
+            fold = ("runtime", message)
+            return Draft(ErrorText, fields, above.start, above.end, above.text, prefix, fold)
+        line = above
+    return None
 
 
 def _called(text: bytes) -> tuple[int, bytes] | None:

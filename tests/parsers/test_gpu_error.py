@@ -168,6 +168,21 @@ def test_other_libraries_report_the_same_error(text: str, expected: dict[str, An
     assert told(one(text + "\n", gpu_error)) == expected
 
 
+@pytest.mark.parametrize(
+    "message", ["misaligned address", "unspecified launch failure", "out of memory"]
+)
+def test_package_that_waited_for_its_run_tells_the_runtimes_text(message: str) -> None:
+    text = f"Error: The model did not finish successfully. Error: {message}\n"
+    found = one(text, gpu_error)
+    assert isinstance(found, GpuError)
+    assert (found.message, found.runtime, found.reported_by) == (message, "cuda", "torch")
+    assert found.asynchronous is None
+
+
+def test_other_reasons_of_a_run_that_did_not_finish_are_no_gpu_error() -> None:
+    assert events("The model did not finish successfully. Error: bad alloc\n", gpu_error) == []
+
+
 def test_bytes_in_the_message_of_cuda_python() -> None:
     text = f"RuntimeError: CUDA error: b'cudaErrorIllegalAddress': b'{IMA}'\n"
     assert told(one(text, gpu_error))["message"] == IMA

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
+from aoti_logscan.events import ErrorText, ShimFailure
 from aoti_logscan.parsers import shim
 from tests.parsers.conftest import (
     DRESSED,
@@ -93,6 +94,64 @@ def test_log_line_of_a_stable_op_is_its_own_channel() -> None:
 def test_model_that_did_not_finish_gives_its_error() -> None:
     text = "The model did not finish successfully. Error: unspecified launch failure\n"
     assert told(one(text, shim))["message"] == "unspecified launch failure"
+
+
+CONTAINER = (
+    "terminate called after throwing an instance of 'std::runtime_error'\n"
+    "  what():  run_func_( container_handle_, stream_handle) API call failed at"
+    " /pytorch/torch/csrc/inductor/aoti_runner/model_container_runner.cpp, line 145\n"
+)
+
+
+@pytest.mark.parametrize("head", ["", "[rank1]: ", "2026-02-11T08:09:10.1Z stderr F "])
+def test_reason_above_a_failed_call_of_the_container(head: str) -> None:
+    text = "loaded\nError: No available models in container!\n" + CONTAINER
+    found = events("".join(head + line for line in text.splitlines(True)), shim)
+    reason = next(event for event in found if isinstance(event, ErrorText))
+    assert (reason.channel, reason.message) == ("runtime", "No available models in container!")
+    assert reason.place.line == 2
+    assert any(isinstance(event, ShimFailure) for event in found)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "Error: aoti_torch_cpu_mm_out(buf1, buf0) API call failed at /tmp/x.cpp, line 954\n",
+        "[rank7]: Error: of another rank\n",
+        "Error: too far away\n1\n2\n3\n4\n",
+        "nothing\n",
+    ],
+)
+def test_no_reason_above_a_failed_call_of_the_container(above: str) -> None:
+    found = events(above + CONTAINER.replace("  what()", "[rank1]:   what()"), shim)
+    assert not [event for event in found if isinstance(event, ErrorText)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Expected u0 < s17 but received 3",
+        "Expected Eq(u0, 4) but received -1",
+        "Integer floor division by zero",
+        "Integer modular indexing modulo by zero",
+    ],
+)
+def test_assertion_of_the_runtime(message: str) -> None:
+    found = told(one(f"Error: {message}\n", shim))
+    assert found == {"is": "ErrorText", "channel": "runtime", "message": message}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: Expected 3 things but received none\n",
+        "ValueError: division by zero\n",
+        "Expected u0 < s17 but received 3\n",
+        'assert "Error: Expected u0 but received 3" in text\n',
+    ],
+)
+def test_what_resembles_an_assertion_of_the_runtime_is_none(text: str) -> None:
+    assert events(text, shim) == []
 
 
 @DRESSED
