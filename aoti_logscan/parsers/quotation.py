@@ -8,8 +8,6 @@ searches for; a failing program puts them at the end of its line, or as the valu
 
 from __future__ import annotations
 
-import re
-
 from aoti_logscan.lazy_re import lazy_re
 
 # `RuntimeError: CUDA error ...
@@ -17,10 +15,10 @@ _BACKQUOTE = lazy_re(rb"`(?:[\w.]+: )?$")
 # ["CUDA error ...    raises(RuntimeError, "CUDA error ...    Fix "CUDA error
 # but not   "error": "CUDA error ...   error='CUDA ...   RuntimeError('CUDA ...   error 'CUDA ...
 # nor the quote that closes   Model 'u'
-_QUOTE = lazy_re(
-    rb"(?P<before>.{0,40}?)(?:(?<![\w\"'])[bfru]|(?<!\w))(?P<quote>[\"'])(?:[\w.]+: )?$",
-    re.DOTALL,
-)
+_QUOTE = lazy_re(rb"(?P<quote>[\"'])(?:[\w.]+: )?$")
+# b"    f'
+_LITERAL = lazy_re(rb"(?<![\w\"'])[bfru]$")
+_WORD = lazy_re(rb"\w$")
 _VALUE = lazy_re(
     rb"(?:[\w\"']\s*:\s*|^\s*|(?:Error|Exception|Failure|due to|[Mm]essage)[ (]?"
     rb"|(?:err(?:or)?|msg|message|exc(?:eption)?|reason|details?|std(?:err|out)|output|log|text"
@@ -58,7 +56,17 @@ def is_quotation(text: bytes, start: int) -> bool:
     if _SEARCHED.search(head):
         return True
     match = _QUOTE.search(head)
-    if match is None or _VALUE.search(match["before"]):
+    before = _before_quote(head[: match.start()]) if match else None
+    if match is None or before is None or _VALUE.search(before):
         return False
     # NCCL WARN Cuda failure 'an illegal ...'; Worker failed with error 'CUDA error: ...
-    return match["quote"] == b'"' or not _SINGLE_QUOTED_BY.search(match["before"])
+    return match["quote"] == b'"' or not _SINGLE_QUOTED_BY.search(before)
+
+
+def _before_quote(head: bytes) -> bytes | None:
+    """What stands before an opening quote; None where the quote closes what is before it."""
+    if _LITERAL.search(head):
+        head = head[:-1]
+    elif _WORD.search(head):
+        return None
+    return head[-40:]

@@ -208,6 +208,58 @@ def test_code_that_prints_what_gives_nothing() -> None:
     assert events('  std::cerr << "what():  " << e.what();\n', cpp_stack) == []
 
 
+# libc++abi
+
+
+ABI = "libc++abi: terminating due to uncaught exception of type "
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        (ABI + "std::runtime_error: input_handles[0]: x", "std::runtime_error",
+         "input_handles[0]: x"),
+        (ABI + "std::__1::system_error: mutex lock failed: Invalid argument",
+         "std::__1::system_error", "mutex lock failed: Invalid argument"),
+        ("libc++abi.dylib: terminating with uncaught exception of type c10::Error: m",
+         "c10::Error", "m"),
+        (ABI + "int", "int", None),
+        (ABI + "NSException", "NSException", None),
+        ("libc++abi: terminating due to uncaught foreign exception", None, None),
+        ("libc++abi: terminating", None, None),
+    ],
+)  # fmt: skip
+def test_end_by_libcxxabi_has_the_type_and_what_it_said(
+    text: str, kind: str | None, message: str | None
+) -> None:
+    death, *said = events(text + "\n", cpp_stack)
+    assert isinstance(death, ProcessDeath)
+    assert (death.told_by, death.signal, death.exception) == ("terminate", "SIGABRT", kind)
+    assert [event.message for event in said if isinstance(event, ErrorText)] == (
+        [message] if message else []
+    )
+
+
+@DRESSED
+def test_dress_of_libcxxabi_changes_nothing(dress: Callable[[str], str]) -> None:
+    death, said = events(dress(ABI + "std::runtime_error: it is over\n"), cpp_stack)
+    assert isinstance(death, ProcessDeath)
+    assert isinstance(said, ErrorText)
+    assert (death.exception, said.message) == ("std::runtime_error", "it is over")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-- Found libc++abi: /usr/lib/libc++abi.so\n",
+        "- `libc++abi: terminating due to uncaught exception of type int` is an abort\n",
+        "  4   libc++abi.dylib    0x00007ff81a4cbfaa std::__terminate(void (*)()) + 8\n",
+    ],
+)
+def test_name_of_libcxxabi_alone_is_no_end(text: str) -> None:
+    assert events(text, cpp_stack) == []
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     around(
@@ -220,3 +272,11 @@ def test_code_that_prints_what_gives_nothing() -> None:
 )
 def test_random_bytes_never_raise(data: bytes) -> None:
     assert scan(data, cpp_stack).size == len(data)
+
+
+def test_stack_ends_where_the_next_one_begins() -> None:
+    again = STACK.replace("aten/src/ATen/Functions.cpp:305", "c10/core/Other.cpp:9")
+    found = events(STACK + "Error: again\n" + again, cpp_stack)
+    stacks = [event for event in found if isinstance(event, CppStack)]
+    assert [stack.file for stack in stacks] == ["aten/src/ATen/Functions.cpp", "c10/core/Other.cpp"]
+    assert [stack.frames for stack in stacks] == [FRAMES, FRAMES]
