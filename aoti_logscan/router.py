@@ -208,12 +208,19 @@ def _custom_ops(library: Library, _situation: Situation) -> str | None:
     return ", ".join(library.custom_ops[:5]) or None
 
 
+def _constant_fqn(library: Library, situation: Situation) -> str | None:
+    """The user's own name of the constant that the failure names."""
+    said = situation.field("subject") or situation.field("message")
+    return library.constant_fqn(said) if isinstance(said, str) else None
+
+
 _FROM_ARTIFACTS: dict[str, Callable[[Library, Situation], Any]] = {
     "package.device": lambda library, _situation: library.device,
     "package.kernel": _kernel_of_file,
     "package.input_name": _input_name,
     "package.input_expected": _input_expected,
     "package.custom_ops": _custom_ops,
+    "package.constant_fqn": _constant_fqn,
 }
 _ASYNCHRONOUS = "launches_are_asynchronous"
 #: names of what patterns may ask beside the fields of an event
@@ -245,10 +252,12 @@ class _Draft:
         """Take in another record of the same finding.
 
         What was known first stays; of a failed compilation the exception that was raised last
-        tells.
+        tells, where it has words.
         """
-        raised_later = self.failure_class in _TOLD_BY_MANY and isinstance(
-            situation.event, PythonException
+        raised_later = (
+            self.failure_class in _TOLD_BY_MANY
+            and isinstance(situation.event, PythonException)
+            and situation.field("compile_headline") is not None
         )
         self.count += situation.event.count
         self.rank = situation.rank if self.rank is None else self.rank
@@ -406,6 +415,7 @@ def _cause(drafts: Sequence[_Draft]) -> tuple[_Draft | None, list[_Draft]]:
         cause = None
     if cause is not None:
         _lower_where_order_is_unknown(cause, roots)
+        _lower_where_a_rank_raised(cause, drafts)
     return cause, [draft for draft in drafts if draft is not cause]
 
 
@@ -436,8 +446,24 @@ def _lower_where_order_is_unknown(cause: _Draft, roots: Sequence[_Draft]) -> Non
         for draft in roots
         if draft is not cause
     ):
-        at = CERTAINTIES.index(cause.certainty)
-        cause.certainty = CERTAINTIES[min(at + 1, len(CERTAINTIES) - 1)]
+        _lower(cause)
+
+
+def _lower_where_a_rank_raised(cause: _Draft, drafts: Sequence[_Draft]) -> None:
+    """Who waited in vain may have waited for a rank that its own exception ended."""
+    raised = any(_is_own(draft) and not cause.first.is_before(draft.first) for draft in drafts)
+    if cause.pattern.weak == _WAITS and raised:
+        _lower(cause)
+
+
+def _is_own(draft: _Draft) -> bool:
+    """Whether this is an exception of the program's own."""
+    return draft.failure_class == "none" and isinstance(draft.first.event, PythonException)
+
+
+def _lower(draft: _Draft) -> None:
+    at = CERTAINTIES.index(draft.certainty)
+    draft.certainty = CERTAINTIES[min(at + 1, len(CERTAINTIES) - 1)]
 
 
 def _role_beside(draft: _Draft, cause: _Draft) -> Role:
@@ -471,6 +497,6 @@ def _verdict(cause: _Draft | None, findings: Sequence[Finding]) -> Verdict:
     return Verdict(
         failure_class="undecided",
         certainty=None,
-        summary=f"Something failed, and the cause is not in what was read: {seen}",
+        summary=f"Something failed, and what was read does not decide why: {seen}",
         finding=None,
     )

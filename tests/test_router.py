@@ -350,7 +350,7 @@ def test_symptom_of_unknown_class_beside_a_weak_cause_leaves_it_undecided() -> N
     assert (routed.verdict.failure_class, routed.verdict.finding) == ("undecided", None)
     assert routed.verdict.certainty is None
     assert routed.verdict.summary == (
-        "Something failed, and the cause is not in what was read: A collective failed;"
+        "Something failed, and what was read does not decide why: A collective failed;"
         " the process died of SIGSEGV"
     )
 
