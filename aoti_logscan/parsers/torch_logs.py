@@ -29,8 +29,10 @@ from aoti_logscan.records import Draft, Parsed
 
 NAME = "torch_logs"
 _TRACEBACK = b"Traceback (most recent call last)"
+_NO_RESOURCE = b"out of resource: "
+_IGNORED = b"Ignoring this choice"
 ANCHORS = (
-    b"Ignoring this choice",
+    _IGNORED,
     b"Loading outdated pt2 file",
     b"Could not dlsym ",
     b"Device information mismatch for ",
@@ -41,6 +43,7 @@ ANCHORS = (
     b"Output wrapper code: ",
     b"Output kernel code:",
     _TRACEBACK,
+    _NO_RESOURCE,
 )
 
 # [rank1]:V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] text
@@ -65,7 +68,7 @@ _CODE_LINES = 500_000
 #: a dump may be as long as this: a wrapper has megabytes, and each line its prefix
 MAX_RECORD = 64 << 20
 _HARMLESS = {
-    b"Ignoring this choice": "autotune-reject",
+    _IGNORED: "autotune-reject",
     b"Loading outdated pt2 file": "outdated-package",
     b"Could not dlsym ": "dlsym",
     b"libdrm/amdgpu.ids": "libdrm",
@@ -76,6 +79,8 @@ _POISON = lazy_re(
     rb"illegal memory access|misaligned address|illegal instruction|unspecified launch failure"
 )
 _NEWLINE = 0x0A
+#: where choices are timed; before it said `Ignoring this choice` it only gave the reason
+_AUTOTUNING = b"select_algorithm.py"
 #: it raises after it has warned, and says no more than `Please check the warnings above`
 _RAISES_LATER = b"torch/export/__init__.py"
 #: lines of a warning with a traceback, below its head and above what it tells
@@ -96,6 +101,11 @@ def parse(hit: Hit) -> Parsed:
         return _code(hit, match)
     if text.startswith(_TRACEBACK, column):
         return (_draft(hit, Harmless, {"form": "exception-logged"}),) if _is_handled(hit) else ()
+    if text.startswith(_NO_RESOURCE, column):
+        record = _LINE.search(text[:_HEAD])
+        if record is None or record["level"] != b"W" or not record["file"].endswith(_AUTOTUNING):
+            return ()
+        return (_draft(hit, Harmless, {"form": "autotune-reject"}),)
     for literal, form in _HARMLESS.items():
         if text.startswith(literal, column):
             poisons = form == "autotune-reject" and _is_poisoned(hit)
@@ -111,6 +121,8 @@ def _is_poisoned(hit: Hit) -> bool:
             return True
         above = hit.window.previous(line)
         if above is None or not head or not above.text.startswith(head):
+            return False
+        if _IGNORED in above.text:
             return False
         line = above
     return False
@@ -193,9 +205,7 @@ def owns(hit: Hit) -> int | None:
         return None
     if match := _LINE.search(head):
         quiet = match["level"] in b"VDI" or match["artifact"] is not None
-        rejected = match["file"].endswith(b"select_algorithm.py") and not _POISON.search(
-            hit.line.text
-        )
+        rejected = match["file"].endswith(_AUTOTUNING) and not _POISON.search(hit.line.text)
         return hit.line.end if quiet or rejected or _is_handled(hit) else None
     if match := _OLD_LINE.search(head):
         quiet = match["level"] in (b"DEBUG", b"INFO") or b".__" in match["logger"]
@@ -221,15 +231,21 @@ def _is_handled(hit: Hit) -> bool:
 
 def _is_below_traceback(hit: Hit, head: bytes) -> bool:
     """Whether the head of a traceback stands above in the same record."""
-    line = hit.line
+    window, line = hit.window, hit.line
+    known, found = window.notes.get(NAME), False
     for _ in range(_WARNING_ABOVE):
-        above = hit.window.previous(line)
+        above = window.previous(line)
         if above is None or not above.text.startswith(head):
-            return False
+            break
+        if known is not None and above.start == known[0]:
+            found = known[2] or _TRACEBACK in above.text
+            break
         if _TRACEBACK in above.text:
-            return True
+            found = True
+            break
         line = above
-    return False
+    window.notes[NAME] = (hit.line.start, hit.line.end, found)
+    return found
 
 
 def _head(hit: Hit) -> bytes:

@@ -242,6 +242,8 @@ TORCH_LOGS = (
     *forms(
         "E" + _LOG + "select_algorithm.py:{line}] Runtime error during autotuning: {message}. "
         "Ignoring this choice.",
+        "W" + _LOG + "select_algorithm.py:{line}] [{small}/{small}] out of resource: shared memory,"
+        " Required: {line}, Hardware limit: {line}. Reducing block sizes may help.",
         "W" + _LOG + "package/package.py:{line}] Loading outdated pt2 file. Please regenerate your"
         " package.",
         "[WARNING] Could not dlsym {name}. This is okay if you don't need functionality from it.",
@@ -250,6 +252,17 @@ TORCH_LOGS = (
         "/opt/amdgpu/share/libdrm/amdgpu.ids: No such file or directory",
         "{py}:{line}: FutureWarning: aot_compile() is being deprecated, please use {name}.",
         "{py}:{line}: FutureWarning: aot_load() is being deprecated, please use {name}.",
+    ),
+    Form(
+        "an exception that torch warned of",
+        _dumped(
+            "W" + _LOG + "codecache.py:{line}] [{small}/{small}] ",
+            said(
+                "unable to load a compiled graph\nTraceback (most recent call last):\n"
+                '  File "{py}", line {line}, in {function}\n    {function}()\n'
+                "ValueError: {message}"
+            ),
+        ),
     ),
     Form(
         "output code",

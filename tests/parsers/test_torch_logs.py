@@ -221,3 +221,10 @@ def test_line_after_the_warning_is_its_own() -> None:
     error = "torch.AcceleratorError: CUDA error: misaligned address\n"
     found = [type(event).__name__ for event in events(_warned("KeyError: 1") + error)]
     assert found == ["Harmless", "GpuError"]
+
+
+def test_choice_without_resources_is_rejected() -> None:
+    text = "out of resource: shared memory, Required: 131072, Hardware limit: 101376."
+    head = "W0306 14:40:15.990000 171 torch/_inductor/select_algorithm.py:1517] [2/0] "
+    assert told(one(head + text + "\n")) == {"is": "Harmless", "form": "autotune-reject"}
+    assert all(not isinstance(event, Harmless) for event in events(text + "\n"))
