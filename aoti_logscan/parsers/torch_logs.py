@@ -224,7 +224,10 @@ def _is_handled(hit: Hit) -> bool:
         return False
     head = text[: record.end()]
     if text.startswith(_TRACEBACK, hit.column):
-        below = takewhile(lambda line: line.text.startswith(head), hit.following(_WARNING_BELOW))
+        below = takewhile(
+            lambda line: line.text.startswith(head) and _TRACEBACK not in line.text,
+            hit.following(_WARNING_BELOW),
+        )
         return not any(_POISON.search(line.text) for line in below)
     return _POISON.search(text) is None and _is_below_traceback(hit, head)
 
