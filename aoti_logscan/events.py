@@ -224,7 +224,10 @@ class LoadError(Event, frozen=True, kw_only=True, tag="load-error"):
     """A package or a shared library could not be loaded.
 
     `file` is the library or package that the text names; `said` the text from its own words on.
-    `warned` is True where the line is a warning or a log record below an error.
+    `symbol` is a missing symbol, or a missing version of one; `required_by` the library that asks
+    for it. `model` is the model that was looked for in a package, `available` the package's own
+    list of them, `listed` whether it is among them. `warned` is True where the line is a warning or
+    a log record below an error.
     """
 
     reason: Literal[
@@ -234,6 +237,10 @@ class LoadError(Event, frozen=True, kw_only=True, tag="load-error"):
     symbol: str | None
     said: str
     warned: bool = False
+    required_by: str | None = None
+    model: str | None = None
+    available: str | None = None
+    listed: bool | None = None
 
 
 class MissingOperator(Event, frozen=True, kw_only=True, tag="missing-operator"):
@@ -292,8 +299,8 @@ class CppStack(Event, frozen=True, kw_only=True, tag="cpp-stack"):
     """A C++ stack below an error; `frames` innermost first, at most 64.
 
     `form`: `c10` (`frame #0: ...`), `captured` (`C++ CapturedTraceback:`, only where
-    TORCH_SHOW_CPP_STACKTRACES was on), `gdb`, `glog`. `raised_from` is the function of the
-    `Exception raised from` line.
+    TORCH_SHOW_CPP_STACKTRACES was on), `gdb` (systemd-coredump's too), `glog` (any handler inside
+    the process). `raised_from` is the function of the `Exception raised from` line.
     """
 
     form: Literal["c10", "captured", "gdb", "glog"] = "c10"

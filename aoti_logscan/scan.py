@@ -191,7 +191,7 @@ class Scan:
         ]
         events.sort(key=lambda event: event.place.offset)
         size = self._window.base + self._window.size
-        return Scanned(tuple(events), size, dict(self._records), tuple(self._problems))
+        return Scanned(_of_no_end(events), size, dict(self._records), tuple(self._problems))
 
     def take(self, block: Block) -> None:
         """Parse the next bytes of the source, with what was found in them."""
@@ -310,8 +310,9 @@ class Scan:
         problems = list(self._problems)
         if self._not_listed:
             problems.append(Trouble(None, f"{self._not_listed} further problems are not listed"))
+        events = self._events()
         return Scanned(
-            self._events(),
+            _of_no_end(events) if broke_off else events,
             self._window.base + self._window.size,
             self._records,
             tuple(problems),
@@ -407,6 +408,11 @@ class Scan:
         found = [event for kept in self._kept.values() for event in kept.events(self._name)]
         found.sort(key=lambda event: event.place.offset)
         return tuple(found)
+
+
+def _of_no_end(events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events of a source that goes on: where it ends is not known yet."""
+    return tuple(event for event in events if not event.rests_on_end)
 
 
 def _asked_first(parser: Parser, owners: tuple[Owner, ...]) -> tuple[Owner, ...]:

@@ -17,12 +17,14 @@ from aoti_logscan.parsers import (
     index_check,
     input_check,
     intermediate_printer,
+    kernel_log,
     load_error,
     missing_operator,
     nan_check,
     native_stack,
     out_of_memory,
     process_death,
+    prompts,
     python_traceback,
     run_record,
     sanitizer,
@@ -46,6 +48,7 @@ PARSERS: tuple[Parser, ...] = (
     nan_check,
     device_conflict,
     gpu_error,
+    kernel_log,
     out_of_memory,
     compute_capability,
     sanitizer,
@@ -59,4 +62,4 @@ PARSERS: tuple[Parser, ...] = (
     intermediate_printer,
 )
 
-OWNERS: tuple[Owner, ...] = (run_record, torch_trace, torch_logs)
+OWNERS: tuple[Owner, ...] = (run_record, torch_trace, torch_logs, prompts)

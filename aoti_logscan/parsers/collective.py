@@ -4,8 +4,9 @@
     operation timeout: WorkNCCL(SeqNum=9912, OpType=ALLREDUCE, ...) ran for 600072 milliseconds ...
 
 (on one line) gives one `CollectiveError`. Sources: torch 2.13,
-distributed/c10d/ProcessGroupNCCL.cpp and ProcessGroupGloo.cpp; gloo's transport;
-torch/distributed/elastic/multiprocessing (`ChildFailedError`).
+distributed/c10d/ProcessGroupNCCL.cpp (`getNCCLWatchdogTimeoutErrorMsg`: whose timeout this rank was
+notified of; once `Received a global timeout from another rank`) and ProcessGroupGloo.cpp;
+gloo's transport; torch/distributed/elastic/multiprocessing (`ChildFailedError`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ _FORMS = (
     _Form("teardown", b"NCCL communicator was aborted", "nccl"),
     _Form("teardown", b"s watchdog got stuck", "nccl"),
     _Form("teardown", b"Watchdog will timeout and abort", "nccl"),
+    _Form("teardown", b"a collective timeout from this local rank", "nccl"),
+    _Form("teardown", b"Received a timeout signal from this local rank", "nccl"),
+    _Form("notified", b"a collective timeout from  rank ", "nccl"),
+    _Form("notified", b"a collective timeout from rank ", "nccl"),
+    _Form("notified", b"Received a global timeout from another rank", "nccl"),
     _Form("teardown", b"TCPStore server has shut down too early", None),
     _Form("teardown", b"recvValue failed on SocketImpl", None),
     _Form("teardown", b"sendBytes failed on SocketImpl", None),

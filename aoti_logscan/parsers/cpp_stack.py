@@ -8,8 +8,13 @@ gives one `CppStack` (also `C++ CapturedTraceback:` with `#4 f from file:line`);
     terminate called after throwing an instance of 'std::runtime_error'
       what():  input_handles[0]: unmatched dtype, ...
 
-a `ProcessDeath` and, for the second line, an `ErrorText`. Sources: c10/util/Exception.cpp and
-Backtrace.cpp; torch/csrc/profiler/unwind; libstdc++'s verbose terminate handler.
+a `ProcessDeath` and, for the second line, an `ErrorText`; so does libc++abi's one line
+
+    libc++abi: terminating due to uncaught exception of type std::runtime_error: unmatched dtype
+
+Sources: c10/util/Exception.cpp and Backtrace.cpp; torch/csrc/profiler/unwind; libstdc++'s verbose
+terminate handler; libc++abi, cxa_default_handlers.cpp (`demangling_terminate_handler`; once
+`terminating with`).
 """
 
 from __future__ import annotations
@@ -19,14 +24,17 @@ import re
 from aoti_logscan.events import CppStack, ErrorText, Frame, ProcessDeath
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, strip_head
+from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.prefix import read_prefix
 from aoti_logscan.records import Draft, Parsed
 
 NAME = "cpp_stack"
+_RAISED_HEAD = b"Exception raised from "
 ANCHORS = (
-    b"Exception raised from ",
+    _RAISED_HEAD,
     b"C++ CapturedTraceback:",
     b"terminate called ",
+    b"libc++abi",
     b"what():  ",
 )
 
@@ -46,7 +54,16 @@ _TERMINATE = lazy_re(
     rb"terminate called (?:after throwing an instance of '(?P<type>[^'\n]+)'"
     rb"|without an active exception|recursively)"
 )
+# libc++abi: terminating due to uncaught exception of type std::runtime_error: unmatched dtype
+# libc++abi.dylib: terminating with uncaught exception of type c10::Error: m
+# libc++abi: terminating
+_ABI = lazy_re(
+    rb"libc\+\+abi(?:\.dylib)?: terminating(?: (?:due to|with) (?:uncaught|unexpected)(?: foreign)?"
+    rb" exception(?: of type (?P<type>(?:[^:\n]|:(?! )){1,500})(?:: (?P<message>.*))?)?|\s*$)",
+    re.DOTALL,
+)
 _WHAT = lazy_re(rb"what\(\):  (?P<message>.*)", re.DOTALL)
+_ABI_HEAD = b"libc++abi"
 _CAPTURED_HEAD = b"C++ CapturedTraceback:"
 _LINES = 160
 _FRAMES = 64
@@ -60,6 +77,9 @@ def parse(hit: Hit) -> Parsed:
         kind = match["type"].decode("utf-8", "replace") if match["type"] else None
         fields = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
         return (_draft(ProcessDeath, fields, hit, hit.line.end),)
+    if text.startswith(_ABI_HEAD, column):
+        match = _ABI.match(text, column)
+        return () if match is None or is_quotation(text, column) else _terminated(hit, match)
     if (match := _WHAT.match(text, column)) is not None:
         if text[column - 1 : column] in (b'"', b"'"):
             return ()
@@ -79,6 +99,18 @@ def _draft(
         text=hit.line.text,
         prefix=read_prefix(hit.head(hit.column)),
     )
+
+
+def _terminated(hit: Hit, match: re.Match[bytes]) -> Parsed:
+    """The death that libc++abi tells, and what the exception said."""
+    kind = match["type"].decode("utf-8", "replace").strip() if match["type"] else None
+    fields: dict[str, object] = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
+    death = _draft(ProcessDeath, fields, hit, hit.line.end)
+    if not match["message"]:
+        return (death,)
+    message = match["message"][:2000].decode("utf-8", "replace").strip()
+    said: dict[str, object] = {"channel": "what", "message": message}
+    return (death, _draft(ErrorText, said, hit, hit.line.end))
 
 
 def _stack(hit: Hit) -> Parsed:
@@ -113,7 +145,7 @@ def _frames(hit: Hit) -> tuple[list[Frame], bool, int, int]:
                     captured, taken = True, line.end
                 continue
             gaps += 1
-            if gaps > _GAPS or text == b"":
+            if gaps > _GAPS or text == b"" or (text and text.startswith(_RAISED_HEAD)):
                 break
             continue
         gaps, end = 0, line.end

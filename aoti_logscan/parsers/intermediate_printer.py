@@ -10,7 +10,8 @@ r"""AOTInductor's intermediate value printer: which kernel was launched, with wh
 give a `LaunchMark` each: level 3 names, level 2 a block for a tensor, and a number (these end in a
 literal backslash and n, so several share a line). `aoti_model_inputs` blocks give a `ModelInput`,
 level 1's `Saved tensor to` lines a `SavedTensor`. The values between head and statistics are
-skipped. The Python wrapper prints `inductor: before_launch - extern_kernels.mm - buf0`. Sources:
+skipped. Where the log ends inside a block or its head, a `PrinterCut` says so. The Python wrapper
+prints `inductor: before_launch - extern_kernels.mm - buf0`. Sources:
 torch 2.13, _inductor/codegen/debug_utils.py; aoti_torch/shim_common.cpp,
 `aoti_torch_print_tensor_handle` and `aoti_torch_save_tensor_handle`. All of it is C stdio (or
 Python's print) on stdout.
@@ -20,16 +21,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal
 
-from aoti_logscan.events import Event, LaunchMark, ModelInput, SavedTensor, Values
+from aoti_logscan.events import (
+    Event,
+    LaunchMark,
+    ModelInput,
+    PrinterCut,
+    SavedTensor,
+    Values,
+)
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.lines import Hit, IncompleteError, strip_head
 from aoti_logscan.parsers.numbers import integer
 from aoti_logscan.prefix import NOTHING, read_prefix
-from aoti_logscan.records import Draft, Parsed
+from aoti_logscan.records import Draft, Malformed, Parsed
 
 NAME = "intermediate_printer"
 ANCHORS = (
@@ -133,6 +141,32 @@ _DTYPES = {
 # nothing behind a mark but another one, or the end of a stored line
 _ENDS_LINE = lazy_re(rb"\s*(?:$|\[ |[\"'],?|\\n)")
 _SENTENCE = lazy_re(rb"[a-z] $")
+# [  before_launch - cpp_fused_mul_0 - bu      a head that the log ends in
+_HEAD_CUT = lazy_re(
+    rb"(?:\[ {1,2}(?:(?:before|after)_launch|aoti_model_inputs)"
+    rb"|inductor: (?:before|after)_launch)[^\[\]\n]{0,2000}\]?$"
+)
+# before_launch - cpp_fused_mul_0 - buf0      what a block's head names
+_BLOCK_HEAD = lazy_re(rb"(?:\[  (?P<aoti>[^\[\]\n]+)  \]:|inductor: (?P<python>[^\n]+))$")
+# Requires grad: 0     Std:  0.59     Value:  12      the last line of a block
+_LAST_OF_BLOCK = lazy_re(rb"Requires grad: \d|(?:Std|Value): {1,2}\S")
+# what stands between them:  0.79 -nan   (1,.,.) =   1e-02 *   Columns 1 to 8   [ CPUFloatType{4} ]
+# tensor([[0.5, 1.],   Parameter containing:   Dtype: float32
+_LINE_OF_BLOCK = lazy_re(
+    rb"[-+\d.,()=*einafj\s]*$|Columns \d[^\n]{0,80}$|\[ (?:[A-Z]\w*(?:\{[\d,]*\}?)?(?: \]?)?)?$"
+    rb"|(?:Number of elements|Dtype|(?:Mean|Min|Max)(?: value)?|Std|Value|Device|Size|Stride|Layout"
+    rb"|Is contiguous|Requires grad):[^\n]*$|\[INFO\] Aten built-in function"
+    rb"|tensor\(|\s+(?:\[|\.\.\.|[a-z_]+(?:=|$))|Parameter containing:$"
+)
+#: words that a line of a block begins with, of which a cut may leave a part
+_BEGINS_LINE = (
+    *(b"Number of elements:", b"Dtype:", b"Mean value:", b"Min value:", b"Max value:", b"Device:"),
+    *(b"Size:", b"Stride:", b"Layout:", b"Is contiguous:", b"Requires grad:", b"Std:", b"Value:"),
+    *(b"Mean:", b"Min:", b"Max:", b"Columns ", b"[INFO] Aten built-in function"),
+    *(b"tensor(", b"Parameter containing:"),
+)
+# ","stream":"stdout"}      what a stored line has behind its text
+_REST_OF_STORED = lazy_re(rb"[\"'](?:,|\}|\s*$)")
 #: bytes below a head in which its statistics stand (at most 64 values of a wide type are printed)
 _BLOCK_BYTES = 16 << 10
 _BLOCK_LINES = 320
@@ -148,7 +182,8 @@ def parse(hit: Hit) -> Parsed:
 
     Nothing where it is the code that prints a mark.
     """
-    return _run(hit) or _single(hit)
+    drafts = _run(hit) or _single(hit)
+    return [*drafts, *_cut(hit, drafts)] if hit.window.final else drafts
 
 
 def _run(hit: Hit) -> list[Draft]:
@@ -341,6 +376,63 @@ def _stripped(hit: Hit, head: bytes) -> tuple[bytes, int]:
         lines.append(own + b"\n")
         end = line.end
     return b"".join(lines), end
+
+
+def _cut(hit: Hit, drafts: Sequence[Draft | Malformed]) -> list[Draft]:
+    """A draft that says so, where the log ends inside the last of these marks."""
+    if not drafts:
+        return _cut_head(hit)
+    last = drafts[-1]
+    if not isinstance(last, Draft) or hit.window.size - last.start > _BLOCK_BYTES:
+        return []
+    head = _BLOCK_HEAD.match(last.text)
+    if head is None or not _ends_inside(_rest(hit, last)):
+        return []
+    fields = {"mark": _word(head["aoti"] or head["python"])}
+    return [last._replace(kind=PrinterCut, fields=fields)]
+
+
+def _cut_head(hit: Hit) -> list[Draft]:
+    """A draft that says so, where the log ends inside the head at this hit."""
+    line, window = hit.line, hit.window
+    if line.escaped or line.end < window.size or window.buffer[window.size - 1] == 0x0A:
+        return []
+    match = _HEAD_CUT.search(line.text, max(0, hit.column - 9))
+    if match is None or match.start() > hit.column or not _is_printed(hit, match):
+        return []
+    if match[0].startswith(b"i") and _SENTENCE.search(line.text[: match.start()]):
+        return []
+    return [_draft(hit, PrinterCut, {"mark": None}, match, None)]
+
+
+def _rest(hit: Hit, last: Draft) -> Iterator[bytes | None]:
+    """The lines below a head to the end of the log; None for one of another writer."""
+    window = hit.window
+    line = window.line_at(last.start) if last.start > hit.start else hit.line
+    head = _NUMBERS_BEFORE.sub(b"", line.text[: max(0, line.text.find(last.text))])
+    for below in window.following(line, _BLOCK_BYTES):
+        own = strip_head(head, below.text)
+        of_stored = below.escaped and _REST_OF_STORED.match(below.text) is not None
+        if own is not None or (below.text.strip() and not of_stored):
+            yield own
+
+
+def _ends_inside(below: Iterator[bytes | None]) -> bool:
+    """Whether the lines below a head, to the end of the log, are a block without its end."""
+    is_empty = False
+    for line in below:
+        if line is None or _LAST_OF_BLOCK.match(line) or not _is_of_block(line):
+            return False
+        is_empty = is_empty or line == b"Number of elements:  0"
+        if is_empty and line.startswith(b"Dtype:  torch."):
+            return False  # Python prints no more of a tensor without elements
+    return True
+
+
+def _is_of_block(line: bytes) -> bool:
+    return _LINE_OF_BLOCK.match(line) is not None or (
+        any(words.startswith(line) for words in _BEGINS_LINE)
+    )
 
 
 def _statistics(told: bytes) -> Values:

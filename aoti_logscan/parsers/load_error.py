@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
 
 from aoti_logscan.events import LoadError
 from aoti_logscan.lazy_re import lazy_re
-from aoti_logscan.lines import Hit
+from aoti_logscan.lines import Hit, strip_head
 from aoti_logscan.parsers.quotation import is_quotation
 from aoti_logscan.records import Draft, Parsed
 
@@ -30,11 +31,17 @@ _AFTER = 2000
 
 
 class _Said(NamedTuple):
-    """The reason that a text stands for, and what it names; no reason: the text is not ours."""
+    """The reason that a text stands for, and what it names; no reason: the text is not ours.
+
+    `words` are the text's own, where they begin before its anchor.
+    """
 
     reason: str | None
     file: bytes | None = None
     symbol: bytes | None = None
+    required_by: bytes | None = None
+    model: bytes | None = None
+    words: bytes | None = None
 
 
 _Reader = Callable[[bytes, int], _Said]
@@ -150,21 +157,39 @@ def _cannot_open(text: bytes, column: int) -> _Said:
 
 
 # libm.so.6: version `GLIBC_2.38' not found (required by model.so)     newer: version 'GLIBC_2.38'
-_VERSION = lazy_re(rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+): version [`'][^'\n]+'$")
+_VERSION = lazy_re(
+    rb"(?s:.*[" + _END + rb"])?(?P<file>[^" + _END + rb"]+): (?P<words>version [`']"
+    rb"(?P<version>[^'\n]+)')$"
+)
+_REQUIRED_BY = lazy_re(rb" not found \(required by (?P<file>[^\s()]{1,1000})\)")
 
 
 def _version(text: bytes, column: int) -> _Said:
     match = _VERSION.match(text[max(0, column - _BEFORE) : column])
-    return _Said("abi", match["file"]) if match else _Said(None)
+    if match is None:
+        return _Said(None)
+    asks = _REQUIRED_BY.match(text, column, column + _AFTER)
+    file = asks["file"] if asks else None
+    return _Said("abi", match["file"], match["version"], file, words=match["words"])
 
 
 # Model encoder not found in package
-_MODEL_BEFORE = lazy_re(rb"\bModel '?[^\s{}]{1,200}$")
+_MODEL_BEFORE = lazy_re(rb"(?P<words>\bModel '?(?P<model>[^\s{}']{1,200})'?)$")
+# Failed to find a generated cpp file or so file for model 'encoder' in the zip archive.
+_MODEL_AFTER = lazy_re(rb"[\w ]{1,80} for model '(?P<model>[^'\n]{1,200})'")
 
 
 def _no_such_model(text: bytes, column: int) -> _Said:
     named = _MODEL_BEFORE.search(text[max(0, column - 300) : column])
-    return _Said("no-model" if named else None)
+    if named is None:
+        return _Said(None)
+    return _Said("no-model", model=named["model"], words=named["words"])
+
+
+def _model_without_code(text: bytes, column: int) -> _Said:
+    named = _MODEL_AFTER.match(text, column, column + _AFTER)
+    file = _near("no-model")(text, column).file
+    return _Said("no-model", file, model=named["model"] if named else None)
 
 
 # dlopen(/Users/dev/model.so, 0x0006): Library not loaded: @rpath/libomp.dylib
@@ -351,8 +376,8 @@ _FORMS = (
         b"Unable to open file ",
         _matching(rb"Unable to open file (?P<file>[^\s\"']+\.json)", "not-found"),
     ),
-    _Form(b"Failed to find a generated cpp file or so file for model", _near("no-model")),
-    _Form(b"Failed to find wrapper metadata for model", _near("no-model")),
+    _Form(b"Failed to find a generated cpp file or so file for model", _model_without_code),
+    _Form(b"Failed to find wrapper metadata for model", _model_without_code),
     _Form(b" not found in package", _no_such_model),
     _Form(b" not found in PT2 archive contents", _no_such_model),
     _Form(b"Multiple wrapper shared libraries found in AOTI package", _near("other")),
@@ -387,18 +412,41 @@ def parse(hit: Hit) -> Parsed:
     said = form.read(text, column)
     if said.reason is None:
         return ()
+    words = (said.words or b"") + text[column : column + 300]
     fields = {
         "reason": said.reason,
         "file": _word(said.file),
         "symbol": _word(said.symbol),
-        "said": text[column : column + 300].decode("utf-8", "replace").strip(" :"),
+        "said": words.decode("utf-8", "replace").strip(_AROUND),
         "warned": _WARNED.search(text[max(0, column - _BEFORE) : column]) is not None,
+        "required_by": _word(said.required_by),
+        "model": _word(said.model),
+        **(_models(hit, said.model) if said.model is not None else {}),
     }
-    return (
-        Draft.of_line(
-            hit, LoadError, fields, column, (said.reason, said.file, said.symbol, fields["warned"])
-        ),
-    )
+    fold = (said.reason, said.file, said.symbol, said.required_by, said.model, fields["warned"])
+    return (Draft.of_line(hit, LoadError, fields, column, fold),)
+
+
+#: what may stand around a text: blanks, colons, the frame of a box that a terminal drew
+_AROUND = " \t:│┃║"
+# the list that a loader prints of the models in a package
+_MODELS = b"Available models:"
+# RuntimeError:     what():         right before the text
+_RAISED = lazy_re(rb"(?:[\w.:]{1,200}(?:Error|Exception): | {0,8}what\(\): {1,4})$")
+#: lines below the text in which that list begins, and lines of it that are read
+_MODELS_BELOW = 4
+_MODELS_LISTED = 64
+
+
+def _models(hit: Hit, asked: bytes) -> dict[str, Any]:
+    """The models that the package has by the loader's own list, and whether this is one of them."""
+    head = _RAISED.sub(b"", hit.line.text[: hit.column])
+    below = (strip_head(head, line.text) for line in hit.following(_MODELS_LISTED))
+    own = (text.decode("utf-8", "replace").strip(_AROUND) for text in below if text is not None)
+    if not any(text == _MODELS.decode().strip(_AROUND) for text in islice(own, _MODELS_BELOW)):
+        return {}
+    listed = [text.split()[0] for text in takewhile(bool, own)]
+    return {"available": ", ".join(listed) or None, "listed": _word(asked) in listed}
 
 
 def _word(raw: bytes | None) -> str | None:

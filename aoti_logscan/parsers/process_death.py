@@ -1,13 +1,15 @@
-"""How a process ended, as the shell, faulthandler or the C library tells it.
+"""How a process ended, as the shell, faulthandler, the C library or LLVM tells it.
 
     bash: line 1:  8287 Segmentation fault      python script.py pw:meta
     Aborted (core dumped)
     Fatal Python error: Segmentation fault
     double free or corruption (!prev)
+    LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.shfl.sync.bfly.i32
 
 give one `ProcessDeath` each. Sources: bash and zsh job messages; CPython, faulthandler.c; glibc,
-malloc.c (`malloc_printerr`), `__fortify_fail` and assert.c; libstdc++'s `__glibcxx_assert`. What
-a service manager or a launcher tells is `supervisor`'s.
+malloc.c (`malloc_printerr`), `__fortify_fail` and assert.c; libstdc++'s `__glibcxx_assert`; LLVM,
+lib/Support/ErrorHandling.cpp (`report_fatal_error`, which aborts where it asks for a bug report or
+dumps a stack, else exits). What a service manager or a launcher tells is `supervisor`'s.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ ANCHORS = (
     b"buffer overflow detected",
     b"Killed",
     b"killed",
+    b"LLVM ERROR: ",
 )
 
 _SIGNALS = {
@@ -94,6 +97,12 @@ _LIBC = lazy_re(
     rb" (?:invalid|corrupted|unaligned|memory"
     rb"|unsorted|mismatching|smallbin|largebin|double|too many)"
 )
+# LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.shfl      but not    ; GFX90A: LLVM ERROR: m
+_LLVM = lazy_re(rb"LLVM ERROR: (?=\S)")
+_LLVM_TEST = lazy_re(rb"^\s*(?:;|//|/?\*)")
+# PLEASE submit a bug report to https://...      Stack dump:
+_LLVM_ABORTS = lazy_re(rb"PLEASE submit a bug report|Stack dump|Aborted\b")
+_LLVM_LINES = 4
 
 
 def parse(hit: Hit) -> Parsed:
@@ -101,6 +110,9 @@ def parse(hit: Hit) -> Parsed:
     text, column = hit.line.text, hit.column
     if match := _LIBC.match(text, column):
         return (_draft(hit, match, "libc", "SIGABRT"),)
+    if match := _LLVM.match(text, column):
+        quoted = _LLVM_TEST.match(text) or is_quotation(text, column)
+        return () if quoted else (_draft(hit, match, "libc", _signal_of_llvm(hit)),)
     if match := _FATAL.match(text, column):
         signal = _SIGNALS.get(match["signal"].lower())
         frames, end = _python_frames(hit)
@@ -117,6 +129,12 @@ def parse(hit: Hit) -> Parsed:
         if match and match.groupdict().get(group) and match.start(group) == column:
             return (_draft(hit, match, "shell", _SIGNALS[match[group].lower()]),)
     return ()
+
+
+def _signal_of_llvm(hit: Hit) -> str | None:
+    """SIGABRT where the lines below tell of an abort; LLVM may have ended the process itself."""
+    below = (line.text for line in hit.following(_LLVM_LINES))
+    return "SIGABRT" if any(_LLVM_ABORTS.search(text) for text in below) else None
 
 
 def _python_frames(hit: Hit) -> tuple[tuple[Frame, ...], int]:

@@ -325,6 +325,16 @@ _GPU_ERRORS = forms(
     "{host}:{pid}:{pid} [{small}] NCCL WARN HIP failure 'an illegal memory access was encountered'",
     "FATAL: kernel `{name}_sm80` is for sm80-sm100, but was built for sm75",
     "THCudaCheck FAIL file={cu} line={line} error={small} : misaligned address",
+    "Error: The model did not finish successfully. Error: unspecified launch failure",
+)
+_KERNEL_LOG = forms(
+    "amdgpu 0000:0b:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:{index} vmid:8"
+    " pasid:{pid})\n"
+    "amdgpu 0000:0b:00.0: amdgpu:  Process {name} pid {pid} thread {name} pid {pid}\n"
+    "amdgpu 0000:0b:00.0: amdgpu:   in page starting at address {address} from client {index}",
+    "amdgpu 0000:0b:00.0: amdgpu:   in page starting at address {address} from client {index}",
+    "NVRM: Xid (PCI:0000:3d:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+    "NVRM: Xid (PCI:0000:{small}b:00): 119, pid={pid}, name={name}, {message}",
 )
 _OUT_OF_MEMORY = forms(
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {gib}. GPU {small} has a total"
@@ -386,6 +396,36 @@ _SANITIZERS = forms(
             _SANITIZER + "    Address {address} is misaligned",
         )
     ),
+    "\n".join(
+        (
+            _SANITIZER + "Uninitialized __global__ memory read of size {small} bytes",
+            _SANITIZER + "    at {kernel}+{address} in {py}:{line}",
+            _SANITIZER + "    Address {address}",
+        )
+    ),
+    "\n".join(
+        (
+            _SANITIZER + "Barrier error detected. Divergent thread(s) in block.",
+            _SANITIZER + "    at {kernel}+{address} in {py}:{line}",
+        )
+    ),
+    "\n".join(
+        (
+            _SANITIZER + "Error: Race reported between Write access at {kernel}+{address} in"
+            " {py}:{line}",
+            _SANITIZER + "    and Read access at {kernel}+{address} in {py}:{line} [{index}"
+            " hazards]",
+        )
+    ),
+    "\n".join(
+        (
+            _SANITIZER + "ERROR: Potential RAW hazard detected at __shared__ {address} in block"
+            " ({index},0,0) :",
+            _SANITIZER + "    Write Thread ({index},0,0) at {kernel}+{address} in {py}:{line}",
+        )
+    ),
+    _SANITIZER + "ERROR SUMMARY: 2 errors",
+    _SANITIZER + "RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)",
 )
 
 # --- failed calls and stacks
@@ -400,6 +440,11 @@ _SHIMS = forms(
     "Error: The model did not finish successfully. Error: {message}",
     "Error: Cannot find constants {name} in constants_map!",
     "RuntimeError: Constant not found: {name}",
+    "Error: Expected {name} < {small} but received {small}",
+    "Error: Integer modular indexing division by zero",
+    "Error: No available models in container!\nterminate called after throwing an instance of"
+    " 'std::runtime_error'\n  what():  run_func_( container_handle_, {arguments}) API call failed"
+    " at {source}, line {line}",
 )
 _C10_FRAME = "frame #{small}: {function}({name} const&) + {address} ({address} in {so})"
 _C10_STACK = joined(
@@ -425,6 +470,7 @@ _CPP_STACKS = (
         "terminate called after throwing an instance of 'c10::{Class}'\n  what():  {message}",
         "terminate called without an active exception",
         "terminate called recursively",
+        "libc++abi: terminating due to uncaught exception of type std::{name}: {message}",
         "  what():  {message}",
     ),
 )
@@ -459,6 +505,43 @@ _NATIVE_STACKS = (
         ),
     ),
     *forms("*** {signal} received at time={pid} on cpu {small} ***"),
+    Form(
+        "UCX",
+        joined(
+            "",
+            said("[{host}:{pid}:0:{pid}] Caught signal 11 (Segmentation fault: address not mapped"),
+            said(" to object at address {address})\n==== backtrace (tid: {pid}) ====\n"),
+            several(" {small}  {so}({mangled}+{address}) [{address}]", 0, 3),
+            several(" {small} {address} {function}()  {source}:{line}", 0, 3),
+            st.just("=================================\n"),
+        ),
+    ),
+    Form(
+        "TVM FFI",
+        joined(
+            "",
+            st.just("!!!!!!! Segfault encountered !!!!!!!\n"),
+            several('  File "<unknown>", line 0, in {function}', 0, 3),
+        ),
+    ),
+    Form(
+        "AddressSanitizer",
+        joined(
+            "",
+            said("=={pid}==ERROR: AddressSanitizer: heap-buffer-overflow on address {address} at"),
+            said(" pc {address} bp {address} sp {address}\nREAD of size {small} at {address}\n"),
+            several("    #{small} {address} in {function}({name}*) {source}:{line}:{small}", 0, 3),
+            several("    #{index} {address} ({so}+{address}) (BuildId: {hex})", 0, 2),
+        ),
+    ),
+    Form(
+        "core dump",
+        joined(
+            "",
+            said("Stack trace of thread {pid}:\n#0  {address} n/a ({name}.so + {address})\n"),
+            several("#{index}  {address} {mangled} ({name}.so + {address})", 0, 3),
+        ),
+    ),
 )
 
 # --- how processes end
@@ -494,6 +577,8 @@ _PROCESS_DEATHS = (
         "*** buffer overflow detected ***: terminated",
         "bash: line {small}: {pid} Killed                  python {path}",
         "[1]  + {pid} killed     python {path}",
+        "LLVM ERROR: {message}\nPLEASE submit a bug report to {path} and include the crash\n"
+        "Stack dump:\n0.\tProgram arguments: {path}",
     ),
 )
 _SUPERVISORS = forms(
@@ -515,6 +600,22 @@ _SUPERVISORS = forms(
     "fish: Job {small}, 'python {name}.py' terminated by signal {signal} (Address boundary error)",
     "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
     "ray.exceptions.RayActorError: The actor is dead because its worker process has died.",
+    "Worker proc VllmWorker-{rank} died unexpectedly, shutting down executor.",
+    "Engine core proc EngineCore_DP{rank} died unexpectedly (exit code: -11), shutting down"
+    " client.",
+    "subprocess.CalledProcessError: Command '['{path}', '{name}']' died with <Signals.SIGSEGV:"
+    " 11>.",
+    "subprocess.CalledProcessError: Command '{path}' returned non-zero exit status 3221225477.",
+    "[{date} {time},999] [ERROR] [launch.py:{line}:sigkill_handler] ['{path}', '-u', '{name}.py']"
+    " exits with return code = -11",
+    "{date}T{time}.6581234Z ##[error]Process completed with exit code 139.",
+    "Process finished with exit code 139 (interrupted by signal 11:SIGSEGV)",
+    "Process finished with exit code -1073741819 (0xC0000005)",
+    "ERROR: Job failed: exit code 139",
+    "Command terminated by signal 11",
+    "systemd-coredump[{pid}]: Process {pid} ({name}) of user {index} terminated abnormally with"
+    " signal 11/SEGV, processing...",
+    "timeout: the monitored command dumped core",
 )
 
 # --- collectives
@@ -547,6 +648,11 @@ _COLLECTIVES = (
         "RuntimeError: NCCL communicator was aborted on rank {rank}.",
         _NCCL + "ProcessGroupNCCL's watchdog got stuck for {index} seconds without making progress",
         _NCCL + "First PG on this rank. Watchdog will timeout and abort in {index} seconds",
+        _NCCL + "Received a dump signal due to a collective timeout from this local rank and we",
+        _NCCL + "Received a dump signal due to a collective timeout from  rank {rank} and we will",
+        _NCCL + "Received a dump signal due to a collective timeout from rank {rank} and we will",
+        _NCCL + "Received a timeout signal from this local rank and will start to dump the debug",
+        _NCCL + "Received a global timeout from another rank and will start to dump the debug",
         "[W TCPStore.cpp:{line}] TCPStore server has shut down too early",
         "[W socket.cpp:{line}] recvValue failed on SocketImpl(fd={index}, addr={host})",
         "[W socket.cpp:{line}] sendBytes failed on SocketImpl(fd={index}, addr={host})",
@@ -690,6 +796,7 @@ FORMATS: Mapping[str, tuple[Form, ...]] = {
     "nan_check": _NAN_CHECKS,
     "device_conflict": _DEVICE_CONFLICTS,
     "gpu_error": _GPU_ERRORS,
+    "kernel_log": _KERNEL_LOG,
     "out_of_memory": _OUT_OF_MEMORY,
     "compute_capability": _COMPUTE_CAPABILITIES,
     "sanitizer": _SANITIZERS,

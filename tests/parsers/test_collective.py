@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from aoti_logscan.events import CollectiveError, Event
 from aoti_logscan.parsers import collective
+from tests.conftest import Diagnose
 from tests.parsers.conftest import (
     DRESSED,
     WRAPPER_CPP,
@@ -119,6 +120,21 @@ def test_message_begins_with_the_words_it_was_found_by() -> None:
             "xccl",
         ),
         ("torch.distributed.DistStoreError: Timed out after 601 seconds", "timeout", None),
+        (
+            "[Rank 1] Received a dump signal due to a collective timeout from  rank 3 and we will",
+            "notified",
+            "nccl",
+        ),
+        (
+            "[Rank 3] Received a dump signal due to a collective timeout from this local rank and",
+            "teardown",
+            "nccl",
+        ),
+        (
+            "[Rank 1] Received a global timeout from another rank and will start to dump the debug",
+            "notified",
+            "nccl",
+        ),
     ],
 )
 def test_form_and_backend(text: str, form: str, backend: str | None) -> None:
@@ -133,6 +149,31 @@ def test_dress_of_the_line_changes_nothing(dress: Callable[[str], str]) -> None:
 def test_equal_messages_of_one_rank_are_counted_and_ranks_told_apart() -> None:
     text = TIMEOUT * 2 + TIMEOUT.replace("rank1", "rank2").replace("Rank 1", "Rank 2")
     assert [(event.rank, event.count) for event in events(text, collective)] == [(1, 2), (2, 1)]
+
+
+NOTIFIED = (
+    "[rank1]:[E817 21:16:33.061727749 ProcessGroupNCCL.cpp:1807] [PG ID 0 PG GUID 0(default_pg)"
+    " Rank 1] Received a dump signal due to a collective timeout from  rank 3 and we will try our"
+    " best to dump the debug info. Last enqueued NCCL work: 78, last completed NCCL work: 77.\n"
+)
+
+
+def test_timeout_of_another_rank_is_a_failed_collective_where_nothing_else_is(
+    diagnose: Diagnose,
+) -> None:
+    report = diagnose(NOTIFIED)
+    assert report["verdict"]["class"] == "collective-failure"
+    assert report["verdict"]["summary"].startswith(
+        "Another rank timed out in a collective: rank 3 (nccl)"
+    )
+    assert report["findings"][0]["facts"]["backend"] == "nccl"
+
+
+def test_own_timeout_tells_more_than_that_of_another_rank(diagnose: Diagnose) -> None:
+    report = diagnose(NOTIFIED + TIMEOUT.replace("21:16:31", "21:16:35"))
+    cause = report["findings"][0]
+    assert (cause["pattern"], cause["facts"]["op"]) == ("collective-timeout", "ALLREDUCE")
+    assert [finding["role"] for finding in report["findings"]] == ["cause", "consequence"]
 
 
 # empty, truncated, foreign
@@ -160,9 +201,10 @@ def test_cut_at_any_byte_invents_no_form_or_rank() -> None:
         "INFO ProcessGroupNCCL initialised with 8 ranks\n",
         "[W socket.cpp:697] [c10d] failed to connect to [n1]:9 (errno: 111 - Connection refused)\n",
         "Timed out waiting for the page to load\n",
+        '      "Received a dump signal due to a collective timeout from ",\n',
         WRAPPER_CPP,
     ],
-    ids=["http", "redis", "healthy", "tried-again", "page", "wrapper"],
+    ids=["http", "redis", "healthy", "tried-again", "page", "code", "wrapper"],
 )
 def test_foreign_text_gives_nothing(text: str) -> None:
     assert events(text, collective) == []

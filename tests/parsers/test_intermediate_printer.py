@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +11,12 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from aoti_logscan.events import Event, LaunchMark, ModelInput, Values
+from aoti_logscan.events import Event, LaunchMark, ModelInput, PrinterCut, Values
 from aoti_logscan.parsers import intermediate_printer
-from aoti_logscan.scan import WINDOW
+from aoti_logscan.scan import WINDOW, Scanner
 from tests.parsers.conftest import (
     DRESSED,
+    DRESSES,
     WRAPPER_CPP,
     around,
     events,
@@ -71,6 +73,7 @@ MARK = {
     "level": 2,
     "argument": "buf0",
 }
+CUT = {"is": "PrinterCut", "mark": "before_launch - aoti_torch_cpu_addmm_out - buf0"}
 #: three values of a tensor that a scale and slices make hard to pass over
 SLICES = (
     "(1,.,.) = \n"
@@ -362,8 +365,9 @@ def test_complex_tensor_has_its_device_size_and_stride() -> None:
 
 
 def test_block_that_the_buffer_cut_after_its_type_keeps_what_came() -> None:
-    text = BLOCK[: BLOCK.index("Mean value")]
-    assert _values(text) == Values(dtype="float32", numel=32)
+    mark, cut = events(BLOCK[: BLOCK.index("Mean value")], intermediate_printer)
+    assert told(mark) == {**MARK, "values": Values(dtype="float32", numel=32)}
+    assert told(cut) == CUT
 
 
 def test_error_in_the_middle_of_the_statistics_does_not_stand_in_for_one() -> None:
@@ -493,15 +497,126 @@ def test_empty_text_gives_nothing() -> None:
 
 @pytest.mark.parametrize("text", [NAMES, BLOCK, NUMBERS, PYTHON], ids=["3", "2", "numbers", "jit"])
 def test_cut_at_any_byte_invents_no_kernel(text: str) -> None:
-    kernels = {_mark(event)[:2] for event in every_cut(text, intermediate_printer)}
+    found = every_cut(text, intermediate_printer)
+    kernels = {_mark(event)[:2] for event in found if isinstance(event, LaunchMark)}
     assert kernels == {mark[:2] for mark in _marks(text)}
 
 
 def test_block_cut_at_any_byte_invents_no_number() -> None:
-    found = [event.values for event in every_cut(BLOCK, intermediate_printer)]  # type: ignore[attr-defined]
+    cut = every_cut(BLOCK, intermediate_printer)
+    found = [event.values for event in cut if isinstance(event, LaunchMark)]
     for name in ("dtype", "device", "size", "stride", "numel", "min", "max", "mean"):
         told_values = {getattr(values, name) for values in found if values is not None}
         assert told_values <= {None, getattr(VALUES, name)}
+
+
+# a log that ends in the middle of a block
+
+
+def _cuts(text: str | bytes) -> list[str | None]:
+    found = events(text, intermediate_printer)
+    return [event.mark for event in found if isinstance(event, PrinterCut)]
+
+
+BLOCKS = pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK,
+        HEAD + SLICES + STATISTICS,
+        HEAD + COLUMNS + STATISTICS,
+        COMPLEX,
+        PYTHON,
+        "[  aoti_model_inputs - arg0_1  ]:\n" + PRINTED + STATISTICS,
+    ],
+    ids=["values", "slices", "columns", "complex", "jit", "input"],
+)
+
+
+@BLOCKS
+@pytest.mark.parametrize("before", ["", BLOCK], ids=["alone", "below another"])
+def test_log_that_ends_anywhere_in_a_block_is_cut(before: str, block: str) -> None:
+    head = block.split("\n", 1)[0]
+    whole = block.rstrip("\n").rfind("\n") + 6
+    kept = [block[:end] for end in range(30, whole)]
+    assert [one for one in kept if len(_cuts(before + one)) != 1] == []
+    named = [_cuts(before + one)[0] for one in kept if len(one) > len(head)]
+    assert set(named) == {head.removeprefix("inductor: ").strip("[]: ")}
+
+
+@BLOCKS
+def test_block_with_its_last_line_is_whole(block: str) -> None:
+    assert [_cuts(block.rstrip("\n") + end) for end in ("", "\n", "\n\n")] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    "below", ["done\n", "\nexit status 0\n", NAMES, "Killed", "[rank1]: step 12\n"]
+)
+@BLOCKS
+def test_block_without_its_end_is_not_cut_where_other_lines_follow(block: str, below: str) -> None:
+    kept = block[: block.index("\n", len(block) // 2) + 1]
+    assert _cuts(kept) != []
+    assert _cuts(kept + below) == []
+
+
+def test_empty_block_of_python_is_whole() -> None:
+    text = PYTHON[: PYTHON.index("Mean")].replace("elements:  8", "elements:  0")
+    assert _cuts(text) == []
+
+
+def test_head_that_the_log_ends_in_is_cut_and_names_nothing() -> None:
+    assert _cuts(NAMES + "[ before_launch: cpp_fu") == [None]
+    assert _cuts("[  before_launch - triton_0 - s77: 1") == [None]
+    assert _cuts("[  before_launch - triton_0 - s77: 1\n") == []
+
+
+@pytest.mark.parametrize("text", ['printf("[  before_launch - k', "see inductor: before_launch"])
+def test_code_or_prose_that_the_log_ends_in_is_no_head(text: str) -> None:
+    assert events(text, intermediate_printer) == []
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [dress for name, dress in DRESSES.items() if name not in ("json", "repr")],
+    ids=[name for name in DRESSES if name not in ("json", "repr")],
+)
+def test_dress_of_a_cut_block_changes_nothing(dress: Callable[[str], str]) -> None:
+    kept = BLOCK[: BLOCK.index("Size")]
+    assert _cuts(dress(kept)) == _cuts(kept)
+
+
+def test_cut_block_of_a_log_stored_line_by_line_is_told() -> None:
+    kept = BLOCK[: BLOCK.index("Size")].splitlines(keepends=True)
+    stored = "".join(json.dumps({"log": line, "stream": "stdout"}) + "\n" for line in kept)
+    assert _cuts(stored) == [CUT["mark"]]
+
+
+class _Breaking:
+    """A stream that breaks off behind these bytes."""
+
+    problem = "reading stopped: input/output error"
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = io.BytesIO(data)
+
+    def readinto(self, view: memoryview) -> int:
+        return self._rest.readinto(view)
+
+
+def test_block_that_reading_stopped_in_is_not_cut() -> None:
+    stream = _Breaking(BLOCK[: BLOCK.index("Size")].encode())
+    scanned = Scanner((intermediate_printer,), ()).scan("run.log", stream)
+    assert [type(event) for event in scanned.events] == [LaunchMark]
+
+
+def test_blank_lines_below_a_cut_block_are_nothing() -> None:
+    kept = BLOCK[: BLOCK.index("Size")].splitlines()
+    assert _cuts("".join(f"[rank0]: {line}\n" for line in kept) + "\n\n") == [CUT["mark"]]
+
+
+def test_cut_block_of_another_writer_below_is_not_judged() -> None:
+    kept = BLOCK[: BLOCK.index("Size")]
+    mixed = "".join(f"[rank0]: {line}\n" for line in kept.splitlines()) + "[rank1]: step 3\n"
+    assert _cuts(mixed) == []
 
 
 @pytest.mark.parametrize(

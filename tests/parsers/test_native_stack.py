@@ -82,6 +82,68 @@ GLOG = (
     "    @           0x401234 main\n"
 )
 GLOG_FRAMES = (Frame("(unknown)"), Frame("mylib::boom(at::Tensor const&)"), Frame("main"))
+UCX = (
+    "[n07:7116 :0:7120] Caught signal 11 (Segmentation fault: address not mapped to object at"
+    " address 0xfffffffffffffff9)\n"
+    "==== backtrace (tid:   7120) ====\n"
+    " 0  /usr/lib/libucs.so.0(ucs_handle_error+0x144) [0x7f3f8df5d2f4]\n"
+    " 1  /usr/lib/libucs.so.0(+0x24fec) [0x7f3f8df58fec]\n"
+    " 2  /tmp/aoti/cw3.wrapper.so"
+    "(_ZN5torch12aot_inductor16AOTInductorModel8run_implEPP16AtenTensorOpaque+0x8a10)"
+    " [0x7f3fec77294d]\n"
+    "=================================\n"
+)
+UCX_FRAMES = (
+    Frame(None, "/usr/lib/libucs.so.0"),
+    Frame("torch::aot_inductor::AOTInductorModel::run_impl", "/tmp/aoti/cw3.wrapper.so"),
+)
+TVM = (
+    "!!!!!!! Segfault encountered !!!!!!!\n"
+    '  File "<unknown>", line 0, in cuGraphLaunch\n'
+    '  File "/src/graph.cc", line 71, in at::cuda::CUDAGraph::replay()\n'
+)
+TVM_FRAMES = (Frame("cuGraphLaunch"), Frame("at::cuda::CUDAGraph::replay()", "/src/graph.cc", 71))
+ASAN = (
+    "==4242==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000014 at pc 0x4f8a1b"
+    " bp 0x7ffd0 sp 0x7ffd8\n"
+    "READ of size 4 at 0x602000000014 thread T0\n"
+    "    #0 0x49bacb in __asan_memcpy /llvm/compiler-rt/lib/asan/interceptors.cpp:421\n"
+    "    #1 0x4f8a1a in cpp_fused_index_0 /tmp/torchinductor_dev/ab/ckx.kernel.cpp:21:13\n"
+    "    #2 0x4f9a1a in torch::run_impl(AtenTensorOpaque**, void*) /tmp/ab/cw3.wrapper.cpp:851:5\n"
+    "    #3 0x7f8520 in main (/usr/bin/python3.11+0x2a1c9) (BuildId: 4f7b0c)\n"
+    "    #4 0x7f8521 (/lib/libc.so.6+0x2a1c9)\n"
+    "\n"
+    "0x602000000014 is located 0 bytes after 4-byte region\n"
+    "    #0 0x4b in malloc /llvm/compiler-rt/lib/asan/malloc_linux.cpp:69\n"
+)
+ASAN_FRAMES = (
+    Frame("cpp_fused_index_0", "/tmp/torchinductor_dev/ab/ckx.kernel.cpp", 21),
+    Frame("torch::run_impl(AtenTensorOpaque**, void*)", "/tmp/ab/cw3.wrapper.cpp", 851),
+    Frame("main", "/usr/bin/python3.11"),
+    Frame(None, "/lib/libc.so.6"),
+)
+CORE = (
+    "  Stack trace of thread 4242:\n"
+    "  #0  0x00007f31abd9f8b0 n/a (cw3.wrapper.so + 0x8a10)\n"
+    "  #1  0x00007f31abd9a8b0 _ZN5torch12aot_inductor5Model3runEv (cw3.wrapper.so + 0x4a10)\n"
+    "  #2  0x00007f31abd9a8b1 raise (libc.so.6 + 0x3e3a0)\n"
+    "  #3  0x0000000000000000 n/a (n/a + 0x0)\n"
+)
+CORE_FRAMES = (
+    Frame(None, "cw3.wrapper.so"),
+    Frame("torch::aot_inductor::Model::run", "cw3.wrapper.so"),
+    Frame("raise", "libc.so.6"),
+    Frame(None),
+)
+HANDLERS = pytest.mark.parametrize(
+    ("text", "death", "process", "frames"),
+    [
+        (UCX, ("glog", "SIGSEGV"), "7116", UCX_FRAMES),
+        (TVM, ("glog", "SIGSEGV"), None, TVM_FRAMES),
+        (ASAN, ("sanitizer", None), "4242", ASAN_FRAMES),
+    ],
+    ids=["ucx", "tvm-ffi", "address-sanitizer"],
+)
 
 
 def _death(event: Event) -> tuple[str, str | None]:
@@ -235,6 +297,135 @@ def test_dress_of_glog_changes_nothing(dress: Callable[[str], str]) -> None:
     assert _death(death) == ("glog", "SIGSEGV")
     assert _stack(stack) == ("glog", GLOG_FRAMES)
     assert (death.process, stack.process) == ("123", "123")
+
+
+# UCX, TVM FFI, AddressSanitizer, systemd-coredump
+
+
+@HANDLERS
+def test_handler_tells_signal_process_and_frames(
+    text: str, death: tuple[str, str | None], process: str | None, frames: tuple[Frame, ...]
+) -> None:
+    told, stack = events(text, native_stack)
+    assert _death(told) == death
+    assert _stack(stack) == ("glog", frames)
+    assert [event.process for event in (told, stack)] == [process, process]
+
+
+@HANDLERS
+def test_headline_of_a_handler_alone_is_a_death_without_a_stack(
+    text: str, death: tuple[str, str | None], process: str | None, frames: tuple[Frame, ...]
+) -> None:
+    told = one(text.split("\n")[0] + "\nstep 3\n", native_stack)
+    assert (_death(told), told.process, bool(frames)) == (death, process, True)
+
+
+@pytest.mark.parametrize("text", [UCX, TVM, ASAN], ids=["ucx", "tvm-ffi", "address-sanitizer"])
+@DRESSED
+def test_dress_of_a_handler_changes_nothing(dress: Callable[[str], str], text: str) -> None:
+    plain, dressed = (events(one, native_stack) for one in (text, dress(text)))
+    assert [_death(found[0]) for found in (plain, dressed)] == [_death(plain[0])] * 2
+    assert _stack(dressed[1]) == _stack(plain[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "frame"),
+    [
+        (" 3 0x0000000000069d80 ucp_get()  ???:0", Frame("ucp_get")),
+        ("0 0x000000000003e730 __GI___sigaction()  :0", Frame("__GI___sigaction")),
+        ("12 0x001 nixl::run()  /src/nixl.cc:63", Frame("nixl::run", "/src/nixl.cc", 63)),
+        (" 4  ./main(main+0x0) [0x58]", Frame("main", "./main")),
+    ],
+)
+def test_every_form_of_frame_of_ucx_is_read(line: str, frame: Frame) -> None:
+    text = "".join(UCX.splitlines(keepends=True)[:2]) + line + "\n"
+    assert _stack(events(text, native_stack)[1])[1] == (frame,)
+
+
+@pytest.mark.parametrize(
+    ("problem", "signal"),
+    [
+        ("SEGV on unknown address 0x0 (pc 0x6e bp 0x7f sp 0x7f T0)", "SIGSEGV"),
+        ("FPE on unknown address 0x6e (pc 0x6e)", "SIGFPE"),
+        ("BUS on unknown address (pc 0x6e)", "SIGBUS"),
+        ("stack-buffer-overflow on address 0x7f at pc 0x4f", None),
+        ("attempting double-free on 0x602000000014 in thread T0:", None),
+    ],
+)
+def test_address_sanitizer_has_a_signal_only_where_it_caught_one(
+    problem: str, signal: str | None
+) -> None:
+    event = one(f"==7==ERROR: AddressSanitizer: {problem}\n", native_stack)
+    assert _death(event) == ("sanitizer", signal)
+
+
+@pytest.mark.parametrize(
+    ("line", "frame"),
+    [
+        ("#0 0x4f in operator delete(void*) /src/x.cc:5", Frame("operator delete(void*)",
+         "/src/x.cc", 5)),
+        ("#0 0x4f in operator delete", Frame("operator delete")),
+        ("#0 0x4f in _start ??:?", Frame("_start")),
+        ("#0 0x4f in main ??:0", Frame("main")),
+        ("#0 0x4f in f() const (/lib/a.so+0x1f)", Frame("f() const", "/lib/a.so")),
+    ],
+)  # fmt: skip
+def test_every_form_of_frame_of_address_sanitizer_is_read(line: str, frame: Frame) -> None:
+    text = ASAN.split("\n")[0] + f"\n    {line}\n"
+    assert _stack(events(text, native_stack)[1])[1] == (frame,)
+
+
+def test_address_sanitizer_names_what_it_found() -> None:
+    texts = (ASAN, "==7==ERROR: AddressSanitizer: attempting double-free on 0x602000000014\n")
+    deaths = [events(text, native_stack)[0] for text in texts]
+    found = [death.exception for death in deaths if isinstance(death, ProcessDeath)]
+    assert found == ["heap-buffer-overflow", "attempting double-free"]
+
+
+def test_stack_of_a_core_dump_has_names_and_modules() -> None:
+    assert _stack(one(CORE, native_stack)) == ("gdb", CORE_FRAMES)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZNK3c1010TensorImpl3dimEv", "c10::TensorImpl::dim"),
+        ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector"),
+        ("_ZSt9terminatev", "std::terminate"),
+        ("_Z3runiPKc", "run"),
+        ("_ZN9999a", "_ZN9999a"),
+        ("cuda_kernel", "cuda_kernel"),
+        ("_Znwm", "_Znwm"),
+    ],
+)
+def test_symbol_is_demangled_as_far_as_it_is_plain(symbol: str, name: str) -> None:
+    text = f"#0  0x00007f31 {symbol} (x.so + 0x10)\n"
+    assert _stack(one(text, native_stack))[1] == (Frame(name, "x.so"),)
+
+
+@pytest.mark.parametrize("text", [UCX, TVM, ASAN, CORE])
+def test_handler_cut_at_any_byte_invents_no_file(text: str) -> None:
+    frames = (*UCX_FRAMES, *TVM_FRAMES, *ASAN_FRAMES, *CORE_FRAMES)
+    whole = {"/llvm/compiler-rt", *(frame.file for frame in frames)}
+    found = every_cut(text, native_stack)
+    files = {frame.file for event in found if isinstance(event, CppStack) for frame in event.frames}
+    assert all(any(str(full).startswith(str(file)) for full in whole) for file in files)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Caught signal 2 (Interrupt). Reloading configuration.\n",
+        "[n07:7116] Caught signal 11 (Segmentation fault)\n",
+        "- `[n07:7116:0:7116] Caught signal 11 (Segmentation fault: address not mapped)` is it\n",
+        '            std::cerr << "!!!!!!! Segfault encountered !!!!!!!\\n"\n',
+        "log.count('!!!!!!! Segfault encountered !!!!!!!')\n",
+        "  // CHECK: ERROR: AddressSanitizer: SEGV on unknown address\n",
+        "==7==ERROR: LeakSanitizer: detected memory leaks\n",
+    ],
+)
+def test_words_of_a_handler_elsewhere_give_nothing(text: str) -> None:
+    assert events(text, native_stack) == []
 
 
 # signals that are no crash

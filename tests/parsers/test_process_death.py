@@ -141,6 +141,52 @@ def test_state_of_another_program_is_no_death(text: str) -> None:
     assert events(text, process_death) == []
 
 
+# LLVM
+
+
+LLVM = (
+    "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.shfl.sync.bfly.i32\n"
+    "PLEASE submit a bug report to https://example.org/issues and include the crash backtrace.\n"
+    "Stack dump:\n"
+    "0.\tProgram arguments: python train.py\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        (LLVM, "SIGABRT"),
+        ("LLVM ERROR: Found 1 machine code errors.\nAborted (core dumped)\n", "SIGABRT"),
+        ("LLVM ERROR: out of memory\nAllocation failed\n", None),
+        ("LLVM ERROR: unknown special variable\n", None),
+    ],
+)
+def test_fatal_error_of_llvm_is_an_abort_where_it_says_so(text: str, signal: str | None) -> None:
+    death = events(text, process_death)[0]
+    assert isinstance(death, ProcessDeath)
+    assert (death.told_by, death.signal) == ("libc", signal)
+
+
+@DRESSED
+def test_dress_of_the_fatal_error_changes_nothing(dress: Callable[[str], str]) -> None:
+    death = events(dress(LLVM), process_death)[0]
+    assert isinstance(death, ProcessDeath)
+    assert (death.told_by, death.signal) == ("libc", "SIGABRT")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "; GFX90A: LLVM ERROR: requested image instruction is not supported on this GPU\n",
+        "//   LLVM ERROR: Found 1 machine code errors.\n",
+        "When `LLVM ERROR: IO failure on output stream` shows up, clean the disk\n",
+        '  OS << "LLVM ERROR: " << Reason << "\\n";\n',
+    ],
+)
+def test_fatal_error_of_llvm_in_tests_and_prose_gives_nothing(text: str) -> None:
+    assert events(text, process_death) == []
+
+
 @settings(max_examples=80, deadline=None)
 @given(around(*process_death.ANCHORS, b" (core dumped)", b"line 9:  27 ", b"Current thread 0x1 ("))
 def test_random_bytes_never_raise(data: bytes) -> None:

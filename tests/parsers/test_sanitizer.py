@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from aoti_logscan.parsers import sanitizer
+from tests.conftest import Diagnose
 from tests.parsers.conftest import (
     DRESSED,
     TOO_MANY_DIGITS,
@@ -143,6 +144,103 @@ def test_equal_blocks_of_other_threads_are_counted() -> None:
     assert (event.count, event.last and event.last.line) == (2, 8)
 
 
+# other tools, and the count
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "where"),
+    [
+        (
+            "========= Uninitialized __global__ memory read of size 4 bytes\n"
+            "=========     at vectorAdd(int *)+0x70 in /src/memset_error.cu:41\n"
+            "=========     by thread (31,0,0) in block (1,0,0)\n",
+            "Uninitialized __global__ memory read",
+            ("vectorAdd", "/src/memset_error.cu", 41),
+        ),
+        (
+            "========= Error: Race reported between Write access at ns::sum(int *, int)+0x90 in"
+            " /src/r.cu:13\n=========     and Read access at ns::sum(int *, int)+0xa0 in"
+            " /src/r.cu:14 [2048 hazards]\n",
+            "Race reported between Write access",
+            ("ns::sum", "/src/r.cu", 13),
+        ),
+        (
+            "========= ERROR: Race reported between Write access at 0x00000050 in"
+            " /src/r.cu:53:sumKernel(int *, int *)\n",
+            "Race reported between Write access",
+            ("sumKernel", "/src/r.cu", 53),
+        ),
+        (
+            "========= Race reported between Read access at my_kernel+0x140\n",
+            "Race reported between Read access",
+            ("my_kernel", None, None),
+        ),
+        (
+            "========= ERROR: Potential WAW hazard detected at __shared__ 0x0 in block (0,0,0) :\n"
+            "=========     Write Thread (0,0,0) at WAW()+0x2f0 in raceWAW.cu:20\n",
+            "Potential WAW hazard detected at __shared__",
+            ("WAW", "raceWAW.cu", 20),
+        ),
+        (
+            "========= Barrier error detected. Divergent thread(s) in warp\n"
+            "=========     at 0x00000058 in test(int*, int*)\n",
+            "Barrier error detected. Divergent thread(s) in warp",
+            ("test", None, None),
+        ),
+        ("========= ERROR SUMMARY: 1 error\n", "ERROR SUMMARY: 1 error", (None, None, None)),
+        (
+            "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n",
+            "RACECHECK SUMMARY: 2 hazards displayed (2 errors",
+            (None, None, None),
+        ),
+    ],
+    ids=["initcheck", "race", "old-race", "bare-race", "hazard", "barrier", "count", "races"],
+)
+def test_other_tools_name_the_problem_and_the_place(
+    text: str, problem: str, where: tuple[str | None, str | None, int | None]
+) -> None:
+    event = told(one(text, sanitizer))
+    assert event["problem"] == problem
+    assert (event.get("kernel"), event.get("file"), event.get("line")) == where
+    assert event["misaligned"] is False
+
+
+def test_address_of_an_uninitialised_read_stands_alone() -> None:
+    text = (
+        "========= Uninitialized __global__ memory read of size 4 bytes\n"
+        "=========     at k+0x70 in /s/m.cu:4\n=========     Address 0x7f3c7ec000fc\n"
+    )
+    event = told(one(text, sanitizer))
+    assert (event["address"], event["access"], event["size"]) == ("0x7f3c7ec000fc", "read", 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "========= Uninitialized __global__ memory read of size 4\n"
+        "=========     at triton_poi_fused_add_0+0x20 in /tmp/c.py:4\n",
+        "========= Error: Race reported between Write access at triton_poi_fused_add_0+0x90\n",
+    ],
+    ids=["initcheck", "race"],
+)
+def test_report_of_another_tool_is_undecided_with_its_kernel(diagnose: Diagnose, text: str) -> None:
+    report = diagnose(text + "========= ERROR SUMMARY: 1 error\n")
+    assert report["verdict"]["class"] == "undecided"
+    assert report["findings"][0]["facts"]["kernel"] == "triton_poi_fused_add_0"
+    assert report["last_kernel"]["name"] == "triton_poi_fused_add_0"
+
+
+def test_count_of_errors_alone_is_undecided(diagnose: Diagnose) -> None:
+    report = diagnose("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n")
+    assert (report["verdict"]["class"], report["last_kernel"]) == ("undecided", None)
+
+
+def test_count_after_a_bad_access_is_its_consequence(diagnose: Diagnose) -> None:
+    report = diagnose(BLOCK + "========= ERROR SUMMARY: 1 error\n")
+    roles = [(finding["class"], finding["role"]) for finding in report["findings"]]
+    assert roles == [("illegal-memory-access", "cause"), ("undecided", "consequence")]
+
+
 # empty, truncated, foreign
 
 
@@ -178,9 +276,27 @@ def test_headline_cut_inside_its_kind_of_access_gives_nothing() -> None:
         '========= Program hit cudaErrorLaunchFailure (error 719) due to "launch" on CUDA API\n',
         "=========     Address 0x763995f9f000 is out of bounds\n",
         "========= Invalid __global__\n",
+        "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n",
+        "========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)\n",
+        "========= Warning: Race reported between Read access at k(int *, int)+0x60\n",
+        "========= Warning: (Warp Level Programming) Potential RAW hazard detected at __shared__\n",
+        "Race reported between Write access and a lock, as the paper has it\n",
+        "========= LEAK SUMMARY: 0 bytes leaked in 0 allocations\n",
         WRAPPER_CPP,
     ],
-    ids=["healthy", "program-hit", "address-alone", "no-access", "wrapper"],
+    ids=[
+        "healthy",
+        "program-hit",
+        "address-alone",
+        "no-access",
+        "no-race",
+        "warnings",
+        "race-warning",
+        "hazard-warning",
+        "prose",
+        "no-leak",
+        "wrapper",
+    ],
 )
 def test_foreign_text_gives_nothing(text: str) -> None:
     assert events(text, sanitizer) == []

@@ -44,6 +44,40 @@ def _death(event: Event) -> tuple[str, str | None, int | None]:
         ("fish: Job 1, 'python x.py' terminated by signal SIGSEGV (Address boundary error)",
          "shell", "SIGSEGV", None),
         ("(raylet) A worker died or was killed while executing a task by", "launcher", None, None),
+        ("subprocess.CalledProcessError: Command '['python3', 'x.py']' died with"
+         " <Signals.SIGSEGV: 11>.", "shell", "SIGSEGV", None),
+        ("subprocess.CalledProcessError: Command 'python x.py' died with <Signals.SIGKILL: 9>.",
+         "shell", "SIGKILL", None),
+        ("[2023-07-10 04:26:35,999] [ERROR] [launch.py:324:sigkill_handler] ['/v/bin/python', '-u',"
+         " 'x.py'] exits with return code = -11", "shell", "SIGSEGV", None),
+        ("[ERROR] [launch.py:341:sigkill_handler] exits with return code = -9", "shell", "SIGKILL",
+         None),
+        ("2026-05-21T09:12:45.6581234Z ##[error]Process completed with exit code 139.", "shell",
+         "SIGSEGV", None),
+        ("Error: Process completed with exit code 134.", "shell", "SIGABRT", None),
+        ("Process finished with exit code 139 (interrupted by signal 11:SIGSEGV)", "shell",
+         "SIGSEGV", None),
+        ("Process finished with exit code 134 (interrupted by signal 6: SIGABRT)", "shell",
+         "SIGABRT", None),
+        ("Process finished with exit code -1073741819 (0xC0000005)", "shell", None, None),
+        ("worker exited with code -1073740791", "shell", None, None),
+        ("Command '['python', 'x.py']' returned non-zero exit status 3221225477.", "shell", None,
+         None),
+        ("systemd-coredump[13]: Process 4242 (python) of user 1000 terminated abnormally with"
+         " signal 11/SEGV, processing...", "shell", "SIGSEGV", None),
+        ("timeout: the monitored command dumped core", "shell", None, None),
+        ("ERROR: Job failed: exit code 139", "shell", "SIGSEGV", None),
+        ("command terminated with exit code 137", "shell", "SIGKILL", None),
+        ("ERROR: script returned exit code 134", "shell", "SIGABRT", None),
+        ("Command terminated by signal 11", "shell", "SIGSEGV", None),
+        ("ERROR 05-21 08:57:33 [multiproc_executor.py:230] Worker proc VllmWorker-1 died"
+         " unexpectedly, shutting down executor.", "launcher", None, None),
+        ("Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.", "launcher",
+         None, None),
+        ("Worker proc VllmWorker-1 died unexpectedly (exit code: -11), shutting down executor.",
+         "shell", "SIGSEGV", None),
+        ("Worker proc VllmWorker-1 died unexpectedly (exit code: None), shutting down executor.",
+         "launcher", None, None),
     ],
 )  # fmt: skip
 def test_end_is_told(text: str, told_by: str, signal: str | None, rank: int | None) -> None:
@@ -63,11 +97,50 @@ def test_end_is_told(text: str, told_by: str, signal: str | None, rank: int | No
         "A pod that was OOMKilled has used more than its limit.",
         "- `infer exited with code 139` means SIGSEGV",
         "Signal: strong (5)",
+        "Command '['python', 'x.py']' returned non-zero exit status 1.",
+        "Command '['python', 'x.py']' died with <Signals.SIGTERM: 15>.",
+        "                return \"Command '%s' died with %r.\" % (self.cmd, signal.Signals(-code))",
+        "the model died with a smile",
+        "['python', 'x.py'] exits with return code = 1",
+        "['python', 'x.py'] exits with return code = 0",
+        "['python', 'x.py'] exits with return code = -2",
+        '            logger.error(f"{cmd} exits with return code = {last_return_code}")',
+        "## exits with return code = -9",
+        "##[error]Process completed with exit code 1.",
+        "INFO: Process completed with exit code 0",
+        "Process finished with exit code 0",
+        "Process finished with exit code 1",
+        "# why: Process finished with exit code 139 (interrupted by signal 11: SIGSEGV), they say",
+        "Process finished with exit code -1073741510 (0xC000013A: interrupted by Ctrl+C)",
+        "  -1073741819 (0xC0000005): Access Violation",
+        "ERROR: Job failed: exit code 1",
+        "command terminated with exit code 143",
+        "Command terminated by signal 15",
+        "child 7 terminated abnormally with signal 11",
+        "timeout: the monitored command dumped core files for us to read",
+        "resource_tracker: process died unexpectedly, relaunching.  Some resources might leak.",
+        '                "Worker proc %s died unexpectedly, "',
         WRAPPER_CPP,
     ],
 )
 def test_orderly_end_and_prose_give_nothing(text: str) -> None:
     assert events(text + "\n", supervisor) == []
+
+
+def test_coredump_names_the_process_that_died() -> None:
+    text = (
+        "May 21 08:57:33 n1 systemd-coredump[134090]: Process 4242 (pt_main (x)) of user 1000"
+        " terminated abnormally with signal 6/ABRT, processing...\n"
+    )
+    event = one(text, supervisor)
+    assert (event.process, _death(event)[1]) == ("4242", "SIGABRT")
+
+
+def test_command_of_thousands_of_bytes_before_the_words_is_no_hindrance() -> None:
+    command = "['python', " + ", ".join(f"'--option-{n}'" for n in range(400)) + "]"
+    text = f"[ERROR] [launch.py:324:sigkill_handler] {command} exits with return code = -11\n"
+    text += f"subprocess.CalledProcessError: Command '{command}' died with <Signals.SIGSEGV: 11>.\n"
+    assert {_death(event) for event in events(text, supervisor)} == {("shell", "SIGSEGV", None)}
 
 
 @DRESSED
