@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -28,13 +28,15 @@ class CompileFailure(NamedTuple):
 
     `exception` is the last type of torch or Triton that the text names, `message` the first line of
     the innermost reason, `headline` the first line of the reason that was raised last, by which
-    two reports of one failure are known.
+    two reports of one failure are known. `raised` is the type of the innermost reason where its
+    message says nothing without: `KeyError`, whose message is a key.
     """
 
     stage: Stage | None
     exception: str | None
     message: str | None
     headline: str | None
+    raised: str | None = None
 
 
 # types that only a compilation raises
@@ -63,11 +65,20 @@ _FAILED_RUNNING = lazy_re(r"^Failed running [^\n]*:\n(?P<reason>[^\n]+)")
 # at 12:34:  <source>  <spaces>^  ValueError('...')
 _AT_SOURCE = lazy_re(r"^at \d+:\d+:")
 _CARET = lazy_re(r"\n *\^ *\n(?P<reason>[^\n]+)")
-# the last exception's line of a traceback inside a message
+# the last exception's line of a traceback inside a message; `AssertionError` may stand alone
 _NESTED_EXCEPTION = lazy_re(
-    r"\n(?P<told>(?:[A-Za-z_]\w*\.)*+[A-Z]\w*(?:Error|Exception|Resources): [^\n]*)"
+    r"\n(?P<told>(?:[A-Za-z_]\w*\.)*+[A-Z]\w*(?:Error|Exception|Resources)(?:: [^\n]*|(?=\n|$)))"
+)
+# File "/opt/venv/.../compile_tasks.py", line 68, in _worker_compile_triton
+_NESTED_FRAME = lazy_re(
+    r'\n *File "(?P<file>[^"\n]{1,1000})", line \d{1,9}, in (?P<function>[^\s]{1,200})'
 )
 _IN_SUBPROCESS = lazy_re(r"^An exception occurred in a subprocess")
+# what says only that something else failed: the exception that it came of has the reason
+_POINTS_ON = lazy_re(
+    r"^(?:An exception occurred in a subprocess|Hard failure due to fullgraph=True$"
+    r"|Operator does not support running with fake tensors)"
+)
 
 _WORDS: tuple[tuple[re.Pattern[str], Stage], ...] = (
     (
@@ -81,7 +92,7 @@ _WORDS: tuple[tuple[re.Pattern[str], Stage], ...] = (
         lazy_re(
             r"\btriton\.(?:compiler|runtime|backends)|TritonMissing|working triton installation"
             r"|supported by the triton|CompilationError|triton configs|NoTritonConfigs"
-            r"|[oO]ut ?[oO]f ?[rR]esource|PassManager::run failed|\bptxas\b|PTXASError"
+            r"|[oO]ut ?[oO]f ?[rR]esource|PassManager::run failed|\bptxas\b|PTXASError|PTXAS error"
             r"|Failed to find C compiler|\bNoTriton|GPUTooOldForTriton|IntelGPUError"
             r"|CalledProcessError: Command '?\[[^\n]*(?:triton|main\.c\b|_utils\.c\b|-lcuda|ptxas)"
         ),
@@ -96,9 +107,21 @@ _CPP_TYPES = ("RuntimeError", "IndexError", "NotImplementedError", "TypeError", 
 
 # where a frame is while code is made, rather than run; the stage that it belongs to
 _MAKES: tuple[tuple[re.Pattern[str], Stage], ...] = (
-    (lazy_re(r"triton/(?:compiler|compiler/\w+|runtime/build)\.py compile$"), "triton-compile"),
-    (lazy_re(r"triton/(?:compiler/code_generator|runtime/build)\.py "), "triton-compile"),
-    (lazy_re(r"triton/compiler\.py (?:_?build|_?compile)"), "triton-compile"),
+    (
+        lazy_re(r"triton/runtime/build\.py |triton/compiler\.py _?(?:build|compile)"),
+        "triton-compile",
+    ),
+    # a compiled kernel is an object of the compiler's own file, which also launches it
+    (
+        lazy_re(
+            r"triton/compiler/\w+\.py (?!_init_handles$|launch_metadata$|run$|runner$|__get\w+__$)"
+        ),
+        "triton-compile",
+    ),
+    (
+        lazy_re(r"torch/_inductor/runtime/compile_tasks\.py _worker_compile_triton$"),
+        "triton-compile",
+    ),
     (
         lazy_re(r"torch/_inductor/\S*triton_\w+\.py _?(?:precompile|make_launcher)"),
         "triton-compile",
@@ -139,10 +162,35 @@ _LONGEST = 500
 def compile_failure(exception: str, message: str, frames: Sequence[Frame]) -> CompileFailure | None:
     """What an exception tells of a failed compilation; None where it is no such failure."""
     places = [_place(frame) for frame in frames[-_FRAMES_LOOKED_AT:]]
+    places += _nested_places(message)
     typed = _COMPILER_TYPE.match(exception) is not None
     if not typed and not (_makes_code(places) and _is_raised_by_library(exception, frames)):
         return None
     return _failure(exception, message, _stage(exception, message, places))
+
+
+def completed(
+    failure: CompileFailure, earlier: Iterable[tuple[str, CompileFailure | None]]
+) -> CompileFailure:
+    """The failure with what the exceptions that it came of tell and it does not.
+
+    Of each of those, the latest first, the message and what it tells of a failed compilation.
+    """
+    for message, other in earlier:
+        points_on = _POINTS_ON.match(failure.message or "") is not None
+        if failure.stage is not None and not points_on:
+            break
+        if failure.stage is None and other is not None:
+            failure = failure._replace(stage=other.stage)
+        if points_on:
+            failure = _with_reason(failure, other or _failure("", message, None))
+    return failure
+
+
+def _with_reason(failure: CompileFailure, other: CompileFailure) -> CompileFailure:
+    if other.message is None:
+        return failure
+    return failure._replace(message=other.message, raised=other.raised)
 
 
 @lru_cache(256)
@@ -161,8 +209,9 @@ def _failure(exception: str, message: str, stage: Stage | None) -> CompileFailur
     reason = _innermost(rest)
     inner, last = _unwrapped(reason)
     named = [exception, *types, *inner]
+    raised = "KeyError" if [*types, *inner][-1:] == ["KeyError"] else None
     return CompileFailure(
-        stage, _last_of_torch(named), _first_line(last) or None, _first_line(rest) or None
+        stage, _last_of_torch(named), _first_line(last) or None, _first_line(rest) or None, raised
     )
 
 
@@ -265,6 +314,12 @@ def _stage_by_name(fail_type: str) -> Stage | None:
 def _place(frame: Frame) -> str:
     file = (frame.file or "").replace("\\", "/")
     return f"{file} {frame.function or ''}"
+
+
+def _nested_places(message: str) -> list[str]:
+    """The frames of a traceback that stands in a message, as a subprocess is told of."""
+    found = [f"{match['file']} {match['function']}" for match in _NESTED_FRAME.finditer(message)]
+    return [place.replace("\\", "/") for place in found[-_FRAMES_LOOKED_AT:]]
 
 
 def _makes_code(places: Sequence[str]) -> bool:

@@ -23,6 +23,7 @@ from aoti_logscan.events import (
     GpuError,
     IndexCheck,
     LaunchMark,
+    PrinterCut,
     ProcessDeath,
     PythonException,
     SanitizerError,
@@ -316,13 +317,14 @@ def _by_printer(scene: _Scene) -> Iterator[Kernel]:
     )
 
 
-_End = Literal["lived", "died", "recorded"]
+_End = Literal["lived", "died", "cut", "recorded"]
 
 
 def _end(situations: Sequence[Situation], source: str) -> _End:
     """How the process ended whose marks stand in this source.
 
-    `recorded` is a death that lost no mark: `aoti-logscan run` gave the process a terminal.
+    `cut` is a source that ends in the middle of a mark. `recorded` is a death that lost no mark:
+    `aoti-logscan run` gave the process a terminal.
     """
     deaths = [one.event for one in situations if isinstance(one.event, ProcessDeath)]
     folder = posixpath.dirname(source)
@@ -331,12 +333,20 @@ def _end(situations: Sequence[Situation], source: str) -> _End:
         for event in deaths
     ):
         return "recorded"
+    if any(isinstance(one.event, PrinterCut) for one in situations):
+        return "cut"
     return "died" if deaths else "lived"
+
+
+_LOST: dict[_End, str] = {
+    "died": "; marks on a piped stdout may be lost when a process dies",
+    "cut": "; the log ends in the middle of a mark, and later ones may be lost",
+}
 
 
 def _printed(is_open: bool, asynchronous: bool, end: _End) -> tuple[Certainty, str]:
     """How far a last mark goes, and why."""
-    lost = "; marks on a piped stdout may be lost when a process dies" if end == "died" else ""
+    lost = _LOST.get(end, "")
     if not is_open:
         return "likely", f"it came back: the failure lies after it, in what prints no mark{lost}"
     if asynchronous:

@@ -32,6 +32,7 @@ from aoti_logscan.events import (
     GeneratedCode,
     LaunchMark,
     ModelInput,
+    PrinterCut,
     PythonException,
     TorchVersion,
     TraceArtifact,
@@ -305,7 +306,7 @@ def _logged_provenance(events: Iterable[Event]) -> Provenance:
 
 
 #: code, which only names itself, and marks, which name kernels
-_NAMES_NO_FILE = (GeneratedCode, TraceArtifact, LaunchMark, ModelInput)
+_NAMES_NO_FILE = (GeneratedCode, TraceArtifact, LaunchMark, ModelInput, PrinterCut)
 
 
 def _said(events: Iterable[Event]) -> Iterator[str]:

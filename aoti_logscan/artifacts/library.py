@@ -29,6 +29,9 @@ _TORCH_OPS = frozenset(
     {"aten", "prims", "inductor", "prim", "quantized", "quantized_decomposed", "onednn", "mkldnn"}
     | {"_c10d_functional", "c10d_functional", "symm_mem", "higher_order", "rngprims", "fsdp", ""}
 )
+_WORD = lazy_re(r"[\w.]+")
+#: characters of a text in which a constant is named
+_LONGEST_NAMED = 2000
 _POSITION = lazy_re(r"\d{1,9}$")
 # cabc....py: `c` and 51 base-32 digits
 _HASHED = lazy_re(r"^c[a-z2-7]{51}$")
@@ -151,6 +154,17 @@ class Library:
                 name = unit.wrapper.inputs[position]
                 found.append(unit.body.input(name) or Input(position, name))
         return found
+
+    def constant_fqn(self, said: str) -> str | None:
+        """The user's own name of the constant that a text names by its name in the code."""
+        words = set(_WORD.findall(said, 0, _LONGEST_NAMED))
+        found = {
+            fqn
+            for unit in self.units
+            for name, fqn in unit.body.constants.items()
+            if name in words and fqn and fqn != name
+        }
+        return _only(found)
 
     @cached_property
     def custom_ops(self) -> tuple[str, ...]:

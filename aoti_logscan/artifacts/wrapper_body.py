@@ -435,9 +435,10 @@ class _Reader:
         names = self._names or {position: name for name, position in self._positions.items()}
         sizes_given = {value for value in self._symbols.values() if value in self._positions}
         sizes_given |= self._size_inputs
+        named = {info["name"]: at for at, info in self._constant_info.items() if "name" in info}
         constants = {
             name: self._constant_info.get(at, {}).get("original_fqn")
-            for name, at in self._constants.items()
+            for name, at in (named | self._constants).items()
         }
         inputs = tuple(
             self._checks.get(name, _Checks()).input(position, name, name in sizes_given)
