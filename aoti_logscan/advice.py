@@ -21,13 +21,21 @@ from aoti_logscan.events import (
     InputCheck,
     LaunchMark,
     ModelInput,
+    ProcessDeath,
     SanitizerError,
     SavedTensor,
     TraceArtifact,
 )
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import Flag
-from aoti_logscan.rungs import CORE_DUMP, FILTER, PRINTER, SANITIZER
+from aoti_logscan.rungs import (
+    CORE_DUMP,
+    DEBUGGER,
+    FAULTHANDLER,
+    FILTER,
+    PRINTER,
+    SANITIZER,
+)
 from aoti_logscan.timeline import evidence_of
 
 State = Literal["on", "off"]
@@ -76,6 +84,12 @@ def _asserted_nan(event: Event) -> State | None:
 def _traced_provenance(event: Event) -> State | None:
     told = isinstance(event, TraceArtifact) and event.name.startswith("inductor_provenance")
     return "on" if told else None
+
+
+def _dumped_frames(*tellers: str) -> Callable[[Event], State | None]:
+    return lambda event: (
+        "on" if isinstance(event, ProcessDeath) and event.told_by in tellers else None
+    )
 
 
 # V1130 06:29:53.164000 16210 torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
@@ -193,6 +207,24 @@ _TABLE = (
         "run",
         "writes the GPU's state at its first exception to a file that cuda-gdb opens",
         "nothing until it fails, then some disk space",
+        is_tool=True,
+    ),
+    _Row(
+        FAULTHANDLER,
+        "run",
+        "prints where the threads were in Python as the process dies",
+        "nothing until it dies",
+        (ProcessDeath,),
+        _dumped_frames("faulthandler"),
+        is_tool=True,
+    ),
+    _Row(
+        DEBUGGER,
+        "run",
+        "stops where the process dies, and shows the frames of C and C++",
+        "seconds while it starts",
+        (ProcessDeath,),
+        _dumped_frames("debugger", "glog"),
         is_tool=True,
     ),
 )

@@ -18,9 +18,11 @@ import msgspec
 from aoti_logscan.advice import FLAG_NAMES, costs, tools_used
 from aoti_logscan.artifacts.generated_with import GeneratedWith
 from aoti_logscan.events import (
+    DeviceAssert,
     Event,
     GpuError,
     Harmless,
+    IndexCheck,
     LaunchMark,
     ProcessDeath,
     PythonException,
@@ -29,7 +31,16 @@ from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import Next, Pattern
 from aoti_logscan.report import Finding, Flag, Kernel, Lineage, NextStep, Verdict
 from aoti_logscan.router import fill
-from aoti_logscan.rungs import CORE_DUMP, FILTER, PRINTER, SANITIZER
+from aoti_logscan.rungs import (
+    CORE_DUMP,
+    CPP_WRAPPER,
+    DEBUGGER,
+    FAULTHANDLER,
+    FILTER,
+    PRINTER,
+    SANITIZER,
+    is_printed_from_cpp_only,
+)
 
 #: steps that are offered at most
 MAX_STEPS = 5
@@ -71,6 +82,17 @@ _FAULT_MESSAGES = frozenset(
         "operation not supported on global/shared address space",
     }
 )
+#: patterns whose failures are the machine's: no kernel is at fault, and to know one helps nobody
+_OF_THE_MACHINE = frozenset(
+    {
+        "gpu-device-absent",
+        "gpu-driver-mismatch",
+        "gpu-hardware",
+        "gpu-not-ready",
+        "gpu-uncorrectable",
+        "host-bus-error",
+    }
+)
 #: failures that a value or a size among the kernel's arguments explains
 _OF_VALUES = _OF_SOME_KERNEL | {"triton-index-out-of-bounds", "cpu-index-out-of-bounds"}
 # CUDA_LAUNCH_BLOCKING=1 in a command
@@ -84,10 +106,17 @@ _PLAIN_RUN = lazy_re(r"^(?:python|\./PROGRAM)\b")
 # triton_poi_fused_add_0   cpp_fused_mul_1   aoti_torch_cuda_mm_out   extern_kernels.mm
 _PRINTED_KERNEL = lazy_re(r"^(?:\w*triton_|cpp_|aoti_torch_(?:cpu|cuda|xpu)_|extern_kernels\.)")
 
+_FROM_CPP = "torch.compile prints that from its C++ wrapper only"
+
+# D:\\proj\\train.py    C:/work/model.py
+_WINDOWS_FILE = lazy_re(r"^[A-Za-z]:[\\/]")
+
 #: files of torch that stand in the traceback of a compiled function, not of a package
 _RUNS_COMPILED = ("torch/_dynamo/eval_frame.py", "torch/_inductor/output_code.py")
 
 Runtime = Literal["cuda", "hip", "xpu"]
+#: what torch.compile calls the file of a C++ kernel, or of a C++ wrapper; a package does not
+_COMPILED_CPP = ".main.cpp"
 #: how launches are made blocking, by the runtime
 _MADE_BLOCKING: dict[Runtime, str] = {
     "cuda": "CUDA_LAUNCH_BLOCKING=1",
@@ -125,7 +154,25 @@ class Scene:
             if frame.file
         ]
         only_jit = self.code.wrappers > 0 and self.code.checks is None
-        return only_jit or any(file.endswith(_RUNS_COMPILED) for file in files)
+        checked = (event.file for event in self.events if isinstance(event, IndexCheck))
+        return (
+            only_jit
+            or any(file.endswith(_RUNS_COMPILED) for file in files)
+            or any((file or "").endswith(_COMPILED_CPP) for file in checked)
+        )
+
+    @cached_property
+    def is_windows(self) -> bool:
+        """Whether the files of the run are those of Windows, and of no other system."""
+        files = list(filter(None, _files(self.events)))
+        return any(map(_WINDOWS_FILE.match, files)) and not any(
+            file.startswith("/") for file in files
+        )
+
+    @property
+    def is_of_the_machine(self) -> bool:
+        """Whether the failure is one of the machine or its set-up, which no kernel explains."""
+        return any(pattern.id in _OF_THE_MACHINE for pattern, _ in self.advisers[:1])
 
     @property
     def is_made_of_sizes(self) -> bool:
@@ -140,6 +187,16 @@ class Scene:
         return next(told, None)
 
 
+def _files(events: Sequence[Event]) -> Iterator[str | None]:
+    """The files that tracebacks, dumps of a crash and assertions name."""
+    for event in events:
+        match event:
+            case PythonException() | ProcessDeath():
+                yield from (frame.file for frame in event.frames)
+            case DeviceAssert():
+                yield event.file
+
+
 def next_steps(scene: Scene) -> tuple[NextStep, ...]:
     """The steps that are worth taking, most useful first, each once."""
     found: dict[str, NextStep] = {}
@@ -148,7 +205,10 @@ def next_steps(scene: Scene) -> tuple[NextStep, ...]:
             adapted = _adapted(step, scene)
             if adapted is not None:
                 found.setdefault(adapted.command or adapted.title, _with_costs(adapted))
-    return tuple(found.values())[:MAX_STEPS]
+    steps = tuple(found.values())[:MAX_STEPS]
+    if scene.is_windows and any(_SETTING.search(step.command or "") for step in steps):
+        return (*steps[: MAX_STEPS - 1], _ON_WINDOWS)
+    return steps
 
 
 def _remedy(scene: Scene) -> Iterator[NextStep]:
@@ -163,8 +223,12 @@ def _remedy(scene: Scene) -> Iterator[NextStep]:
 
 
 def _own_steps(scene: Scene) -> Iterator[NextStep]:
-    """The steps of the patterns that found the failure, as far as they fit its facts."""
-    for pattern, finding in scene.advisers:
+    """The steps of the patterns that found the failure, as far as they fit its facts.
+
+    What only follows from a failure has steps that help where nothing else was seen.
+    """
+    seen = [one for one in scene.advisers if one[0].role == "cause"]
+    for pattern, finding in seen or scene.advisers:
         for step in pattern.next:
             if step.flag not in scene.on and _fits(step, finding.facts):
                 command = fill(step.command, finding.facts) if step.command else None
@@ -206,7 +270,7 @@ def _keep_marks(scene: Scene) -> Iterator[NextStep]:
 def _dump_core(scene: Scene) -> Iterator[NextStep]:
     """Where a GPU stopped at a fault and no kernel is known for sure: the state it stopped in."""
     facts = scene.advisers[0][1].facts if scene.advisers else {}
-    if scene.kernel is not None and scene.kernel.certainty == "sure":
+    if scene.is_windows or (scene.kernel is not None and scene.kernel.certainty == "sure"):
         return
     if not (scene.verdict.failure_class in _FAULTS or facts.get("message") in _FAULT_MESSAGES):
         return
@@ -231,6 +295,8 @@ def _dump_core(scene: Scene) -> Iterator[NextStep]:
 def _mark_launches(scene: Scene) -> Iterator[NextStep]:
     """Where no kernel is known well, a mark for every launch tells the last one."""
     if scene.verdict.failure_class not in _OF_SOME_KERNEL or PRINTER in scene.on:
+        return
+    if scene.is_of_the_machine:
         return
     if scene.kernel is not None and scene.kernel.certainty != "possible":
         return
@@ -296,9 +362,9 @@ def _modern(scene: Scene) -> Iterator[NextStep]:
     """The current interface, where a deprecated one was used."""
     if any(isinstance(event, Harmless) and event.form == "deprecated" for event in scene.events):
         yield _step(
-            "Use the current interface: aoti_compile_and_package and aoti_load_package",
-            "python -c 'import torch; torch._inductor.aoti_compile_and_package("
-            'torch.export.export(MODEL, ARGS), package_path="MODEL.pt2")\'',
+            "Compile with the current interface, and load with aoti_load_package",
+            "torch._inductor.aoti_compile_and_package("
+            'torch.export.export(MODEL, ARGS), package_path="MODEL.pt2")',
             "compile",
             "torch._export.aot_compile and aot_load are deprecated, and keep less in the package",
         )
@@ -306,7 +372,7 @@ def _modern(scene: Scene) -> Iterator[NextStep]:
 
 def _decide(scene: Scene) -> Iterator[NextStep]:
     """Where nothing decides: the one run that would tell more, and which question it answers."""
-    if scene.verdict.failure_class != "undecided":
+    if scene.verdict.failure_class != "undecided" or _is_told_by_launchers_only(scene):
         return
     if scene.runtime is not None:
         yield _step(
@@ -323,6 +389,12 @@ def _decide(scene: Scene) -> Iterator[NextStep]:
         "run",
         "which input, operator or frame failed first, and with what",
     )
+
+
+def _is_told_by_launchers_only(scene: Scene) -> bool:
+    """Whether no more is known than that some process failed: its own output would tell."""
+    told = {pattern.failure_class for pattern, _ in scene.advisers}
+    return told == {"collective-failure"}
 
 
 def open_question(verdict: Verdict, steps: Sequence[NextStep]) -> Verdict:
@@ -357,11 +429,15 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
     """The step without flags that were on, for the runtime at hand; None where nothing is left."""
     if step.command is None:
         return step
-    if SANITIZER in step.command and SANITIZER in scene.on:
+    offered = _without_tools(step.command, scene)
+    if offered is None:
         return None
-    command = _for_runtime(step.command, scene.runtime)
+    command = _for_runtime(offered, scene.runtime)
     if scene.is_jit:
         command = _COMPILED_APART.sub(_in_one_run, command)
+        if _is_printed_from_cpp_only(command):
+            command = f"{CPP_WRAPPER}=1 {command}"
+            step = msgspec.structs.replace(step, why=f"{step.why}; {_FROM_CPP}")
     own = [name for name in _settings(command) if name in FLAG_NAMES]
     left = [name for name in own if name not in scene.on or name in (PRINTER, FILTER)]
     if scene.is_jit or scene.is_made_of_sizes:
@@ -382,9 +458,30 @@ def _adapted(step: NextStep, scene: Scene) -> NextStep | None:
     return step
 
 
+def _without_tools(command: str, scene: Scene) -> str | None:
+    """The command without tools that were at work or are not at hand; None where it is no more."""
+    if SANITIZER in command and SANITIZER in scene.on:
+        return None
+    if command.startswith(f"{DEBUGGER} ") and (scene.is_windows or DEBUGGER in scene.on):
+        return None
+    if scene.is_windows:
+        command = command.split("; dmesg ", 1)[0]
+    if FAULTHANDLER not in scene.on:
+        return command
+    left = command.replace(" -X faulthandler", "").replace("PYTHONFAULTHANDLER=1 ", "")
+    return None if left == "python SCRIPT.py" else left
+
+
 def _in_one_run(apart: re.Match[str]) -> str:
     """The command of a program that compiles what it runs."""
     return apart["setting"] + (apart["run"] or "python SCRIPT.py")
+
+
+def _is_printed_from_cpp_only(command: str) -> bool:
+    """Whether the command asks the printer for what a Python wrapper does not print."""
+    sets = {match["name"]: match["value"] for match in _SETTING.finditer(command)}
+    kernels = tuple(filter(None, sets.get(FILTER, "").split(",")))
+    return PRINTER in sets and is_printed_from_cpp_only(sets[PRINTER], kernels)
 
 
 def _with_costs(step: NextStep) -> NextStep:
@@ -404,3 +501,13 @@ def _for_runtime(command: str, runtime: Runtime | None) -> str:
     if runtime is None or runtime == "cuda":
         return command
     return command.replace(_MADE_BLOCKING["cuda"], _MADE_BLOCKING[runtime])
+
+
+#: told once, since commands are written as a POSIX shell takes them
+_ON_WINDOWS = _step(
+    "On Windows, set each NAME=VALUE of a command before it: `set NAME=VALUE` in cmd, "
+    "`$env:NAME = 'VALUE'` in PowerShell",
+    None,
+    "run",
+    "neither takes NAME=VALUE in front of a command",
+)

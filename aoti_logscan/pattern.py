@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,14 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     unless: str | None = None
 
 
+class Wording(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told, and mends it, where facts have the values of `when`."""
+
+    when: dict[str, Any]
+    summary: str
+    fixes: tuple[str, ...] | None = None
+
+
 class Example(msgspec.Struct, frozen=True, kw_only=True):
     """Log text that the pattern must claim (or, as a counterexample, must not)."""
 
@@ -107,8 +116,9 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     `key` are the facts by which findings of one pattern are told apart. Of two failures the
     one that is more `weak` follows from the other: 0 for what is a cause of its own, 1 for a
     crash, 2 for what waits for others, 3 for an abort. `consequence_of` names classes, or `*`
-    for any. `follows` is the summary where it does. `anchor` is the literal of a pattern on raw
-    lines.
+    for any. `follows` is the summary where it does. Of `wording` the first whose `when` holds takes
+    the place of the summary, and of the fixes where it has some. `anchor` is the literal of a
+    pattern on raw lines.
     """
 
     id: str
@@ -127,6 +137,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     follows: str | None = None
     explain: str = ""
     fixes: tuple[str, ...] = ()
+    wording: tuple[Wording, ...] = ()
     next: tuple[Next, ...] = ()
     references: tuple[str, ...] = ()
     example: tuple[Example, ...] = ()
@@ -135,6 +146,14 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.failure_class not in CLASS_FACTS:
             raise ValueError(f"class: {self.failure_class!r} is none of {', '.join(CLASS_FACTS)}")
+
+    def worded(self, facts: Mapping[str, Any]) -> Wording:
+        """The summary and the fixes for these facts, not yet filled with them."""
+        for one in self.wording:
+            if all(facts.get(name) == value for name, value in one.when.items()):
+                fixes = self.fixes if one.fixes is None else one.fixes
+                return Wording(when=one.when, summary=one.summary, fixes=fixes)
+        return Wording(when={}, summary=self.summary, fixes=self.fixes)
 
 
 def read_patterns(folder: Path) -> tuple[Pattern, ...]:

@@ -183,6 +183,11 @@ def _word_flaws(
         yield from _unknown("consequence_of", name, ("*", *CLASS_FACTS))
     texts = [(name, tables[name]) for name in ("summary", "follows", "explain") if name in tables]
     texts += [(f"fixes[{at}]", text) for at, text in enumerate(tables.get("fixes", ()))]
+    for at, worded in enumerate(tables.get("wording", ())):
+        told = (worded["summary"], *worded.get("fixes", ()))
+        texts += [(f"wording[{at}]", text) for text in told]
+        for name in worded["when"]:
+            yield from _unknown(f"wording[{at}].when", name, facts)
     for at, step in enumerate(tables.get("next", ())):
         texts += [
             (f"next[{at}].{part}", step.get(part, "")) for part in ("title", "command", "why")

@@ -309,20 +309,21 @@ class _Draft:
         pattern = self.pattern
         known = {**self.facts, "count": self.count, "rank": self.rank}
         follows = pattern.follows if self.role == "consequence" else None
+        worded = pattern.worded(self.facts)
         return Finding(
             pattern=pattern.id,
             failure_class=pattern.failure_class,
             role=self.role,
             certainty=self.certainty,
             title=pattern.title,
-            summary=(fill(follows or pattern.summary, known) or pattern.title) + self._afterwards(),
+            summary=(fill(follows or worded.summary, known) or pattern.title) + self._afterwards(),
             facts=_told_facts(self.facts, CLASS_FACTS[pattern.failure_class]),
             count=self.count,
             rank=self.rank,
             process=self.process,
             evidence=tuple(self._evidence()),
             explain=fill(pattern.explain, known),
-            fixes=tuple(fill(text, known) for text in pattern.fixes),
+            fixes=tuple(fill(text, known) for text in worded.fixes or ()),
         )
 
 

@@ -13,12 +13,19 @@ from typing import NamedTuple
 PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 FILTER = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT"
 TRACE = "TORCH_TRACE"
+#: torch.compile calls kernels from C++, as a package does
+CPP_WRAPPER = "TORCHINDUCTOR_CPP_WRAPPER"
 #: tools of CUDA that take the place of a rung, where a bad access is silent or reported late
 SANITIZER = "compute-sanitizer"
 CORE_DUMP = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
+#: what shows the frames of a process as it dies
+FAULTHANDLER = "faulthandler"
+DEBUGGER = "gdb"
 
 #: flags that are baked into a package or a compiled function; at run time they do nothing
 COMPILE_FLAGS = ("TORCHINDUCTOR_NAN_ASSERTS", PRINTER, FILTER)
+# torch 2.13, debug_utils.py: all that the printer covers where the wrapper is Python, at 2
+_PRINTED_FROM_PYTHON = ("triton_", "extern_kernels.")
 
 #: what every recording sets: a crash tells its Python frames. Not PYTHONUNBUFFERED: on a terminal
 #: lines are flushed anyway, and with it a `print` is several writes, which ranks interleave
@@ -54,8 +61,12 @@ RUNGS = (
         },
     ),
     Rung("pinpoint", "every launch waits for its kernel, errors have C++ stacks", _DETERMINISTIC),
-    Rung("kernels", "every launch is marked", {**_DETERMINISTIC, PRINTER: "3"}),
-    Rung("inspect", "what kernels read and write is printed", {**_DETERMINISTIC, PRINTER: "2"}),
+    Rung("kernels", "every launch is marked", {**_DETERMINISTIC, CPP_WRAPPER: "1", PRINTER: "3"}),
+    Rung(
+        "inspect",
+        "what kernels read and write is printed",
+        {**_DETERMINISTIC, CPP_WRAPPER: "1", PRINTER: "2"},
+    ),
 )
 STEPS = tuple(rung.name for rung in RUNGS)
 _BY_NAME = {rung.name: rung for rung in RUNGS}
@@ -69,8 +80,26 @@ def environment(step: str | None, suspects: Iterable[str] = ()) -> dict[str, str
     `suspects` are the kernels that `inspect` prints; without any it prints all.
     """
     sets = {**_ALWAYS, **(_BY_NAME[step].sets if step else {})}
-    names = ",".join(suspects)
-    return {**sets, FILTER: names} if step == "inspect" and names else sets
+    kernels = tuple(suspects)
+    if step == "inspect" and kernels:
+        sets[FILTER] = ",".join(kernels)
+        if not is_printed_from_cpp_only(sets[PRINTER], kernels):
+            del sets[CPP_WRAPPER]
+    return sets
+
+
+def is_printed_from_cpp_only(level: str, kernels: Iterable[str]) -> bool:
+    """Whether torch.compile needs its C++ wrapper for what this level prints of these kernels.
+
+    No kernels are all of them. Under a Python wrapper marks (3) are never printed, nor is anything
+    of a C++ kernel; the others are, by names that they have under no other wrapper.
+    """
+    named = tuple(kernels)
+    return level == "3" or not named or not all(map(_is_printed_from_python, named))
+
+
+def _is_printed_from_python(kernel: str) -> bool:
+    return kernel.startswith(_PRINTED_FROM_PYTHON)
 
 
 def does(step: str) -> str:

@@ -2,7 +2,8 @@
 
 It is made of the class, the facts that say what went wrong, the kernel and the innermost frames,
 all without what differs from run to run: numbers, addresses, paths, names that a compiler counts
-up.
+up. Nor does the name or the line of a generated file count: torch makes it of the code and of the
+machine, whose vector units and number of the GPU (so the rank) are in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,21 @@ from aoti_logscan.timeline import Situation
 #: facts that belong to the bug as they are: which input, which dim, in which stage
 _IDENTITIES = ("input", "dim", "property", "runtime", "stage", "reason", "kind", "signal")
 #: facts whose wording belongs to the bug, not its numbers
-_WORDINGS = ("index", "condition", "function", "op", "exception", "message", "symbol", "constant")
+_WORDINGS = (
+    "index",
+    "condition",
+    "function",
+    "op",
+    "exception",
+    "message",
+    "symbol",
+    "constant",
+    "loaded_on",
+    "tensor",
+    "device",
+    "backend",
+    "frame",
+)
 #: innermost frames that count
 _FRAMES = 3
 
@@ -31,6 +46,8 @@ _PATH = lazy_re(r"(?:[A-Za-z]:)?[\w.~+-]*(?:[/\\][\w.~+-]+)+")
 _GENERATED = lazy_re(r"\bc[a-z2-7]{51}\b")
 _NUMBER = lazy_re(r"\d+")
 _COUNTED = lazy_re(r"_\d+$")
+# 50257   50257L
+_SIZE = lazy_re(r"(?P<size>\d+)L?$")
 
 
 def signature(cause: Finding, situation: Situation | None, kernel: Kernel | None) -> str:
@@ -49,6 +66,21 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
     for name in _WORDINGS:
         if facts.get(name) is not None:
             yield f"{name}={stable(str(facts[name]))}"
+    yield from _details(facts)
+
+
+def _details(facts: dict[str, Any]) -> Iterator[str]:
+    """What belongs to the bug in some classes only, or in one form."""
+    if facts.get("upper") is not None:  # a size is the model's own, a symbol is counted up
+        size = _SIZE.match(facts["upper"])
+        yield f"upper={size['size'] if size else stable(facts['upper'])}"
+    if facts.get("condition") is not None and facts.get("file") is not None:
+        yield f"file={stable(facts['file'])}"
+    if facts.get("property") is not None:
+        if facts.get("input") is None and facts.get("name") is not None:  # else a package names it
+            yield f"name={facts['name']}"
+        if isinstance(facts.get("expected"), str):  # a type, or what an export wrote down
+            yield f"expected={facts['expected']}"
 
 
 def _kernel(cause: Finding, kernel: Kernel | None) -> Iterator[str]:

@@ -12,7 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from aoti_logscan.compile_failure import CompileFailure, compile_failure, recorded_failure
+from aoti_logscan.compile_failure import (
+    CompileFailure,
+    compile_failure,
+    completed,
+    recorded_failure,
+)
 from aoti_logscan.events import (
     Clock,
     Compile,
@@ -217,6 +222,7 @@ _JOINED: dict[str, Callable[[Situation], Any]] = {
     "compile_stage": lambda situation: _of_compile(situation, "stage"),
     "compile_exception": lambda situation: _of_compile(situation, "exception"),
     "compile_message": lambda situation: _of_compile(situation, "message"),
+    "compile_raised": lambda situation: _of_compile(situation, "raised"),
     "compile_headline": lambda situation: _of_compile(situation, "headline"),
     "crash_frame": lambda situation: _crash_frame(situation),
 }
@@ -538,7 +544,7 @@ class _Surroundings:
             for later in self._tracebacks[at + 1 : at + 1 + _OPEN_TRACEBACKS]:
                 if later.begins >= traceback.end and _may_be_one_process(traceback, later):
                     if not inside:
-                        found[id(traceback)] = later
+                        found[id(_outermost(traceback, found))] = later
                     elif later.begins - traceback.end < _NESTED_WITHIN:
                         found[id(later)] = traceback
                     break
@@ -593,14 +599,12 @@ class _Surroundings:
             return None
         chain = list(self._earlier(event))
         nested = [one for one in chain if one.begins > event.begins]
-        told = [event.message, *(f"{one.exception}: {one.message}" for one in nested)]
+        told = [event.message, *map(_exception_line, nested)]
         frames = (*event.frames, *(frame for one in nested for frame in one.frames))
         failure = compile_failure(event.exception, "\n".join(told), frames)
-        for one in chain if failure is not None and failure.stage is None else ():
-            earlier = compile_failure(one.exception or "", one.message, one.frames)
-            if earlier is not None and earlier.stage is not None:
-                return failure._replace(stage=earlier.stage) if failure else None
-        return failure
+        if failure is None:
+            return None
+        return completed(failure, ((one.message, self.compile_failure(one)) for one in chain))
 
     def stack(self, event: Event) -> CppStack | None:
         """The first stack at or below the event's line."""
@@ -626,6 +630,17 @@ class _Surroundings:
             if _may_be_one_process(event, shim)
         ]
         return min(near, key=lambda shim: abs(shim.place.line - line)) if near else None
+
+
+def _outermost(traceback: PythonException, found: dict[int, PythonException]) -> PythonException:
+    """The exception in whose message this one stands, else itself: what comes next came of that."""
+    while (outer := found.get(id(traceback))) is not None:
+        traceback = outer
+    return traceback
+
+
+def _exception_line(event: PythonException) -> str:
+    return f"{event.exception}: {event.message}" if event.message else event.exception or ""
 
 
 def _may_be_one_process(one: Event, other: Event) -> bool:

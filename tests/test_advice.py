@@ -76,6 +76,8 @@ def test_tool_at_work_is_told_by_its_output_or_its_setting() -> None:
     }
     assert tools_used(events("$ CUDA_ENABLE_COREDUMP_ON_EXCEPTION=0 python serve.py\n")) == set()
     assert tools_used(events("$ CUDA_LAUNCH_BLOCKING=1 python serve.py\n")) == set()
+    assert tools_used(events("Fatal Python error: Segmentation fault\n")) == {"faulthandler"}
+    assert tools_used(events("Segmentation fault (core dumped)\n")) == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -486,3 +486,27 @@ def test_of_several_packages_with_one_kernel_the_one_that_the_log_names_is_meant
     named = stems_in([f"frame #3: run_impl (0x7f in /tmp/x/{stems[1]}.wrapper.so)"])
     [launch] = Library(packages, named_in_logs=named).launches_of("triton_poi_fused_0")
     assert launch.unit.name.startswith(stems[1])
+
+
+def _constants(name: str, *pairs: tuple[str, str]) -> Wrapper:
+    lines = [
+        f'    constants_info_[{at}].{key} = "{value}";'
+        for at, (own, fqn) in enumerate(pairs)
+        for key, value in (("name", own), ("original_fqn", fqn))
+    ]
+    return Wrapper(name, tuple(lines), {}, ())
+
+
+def test_constant_that_a_text_names_has_the_users_name() -> None:
+    wrapper = _constants("a.cpp", ("fc_weight", "fc.weight"), ("fc_weight_2", "fc.weight_2"))
+    library = Library([_package("a.pt2", None, wrapper)])
+    assert library.constant_fqn("Cannot find constants fc_weight in constants_map!") == "fc.weight"
+    assert library.constant_fqn("fc_weight_2") == "fc.weight_2"
+    assert library.constant_fqn("Constant not found: fc.weight") is None
+    assert library.constant_fqn("fc_weight or fc_weight_2") is None
+
+
+def test_constant_that_packages_name_differently_has_no_users_name() -> None:
+    one, other = (_constants(f"{fqn}.cpp", ("w", fqn)) for fqn in ("a.w", "b.w"))
+    library = Library([_package("a", None, one), _package("b", None, other)])
+    assert library.constant_fqn("w") is None

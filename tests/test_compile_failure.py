@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aoti_logscan.compile_failure import compile_failure, recorded_failure
+from aoti_logscan.compile_failure import compile_failure, completed, recorded_failure
 from aoti_logscan.events import Frame
 
 SITE = "/opt/venv/lib/python3.11/site-packages"
@@ -78,6 +78,25 @@ def _frames(*places: str) -> tuple[Frame, ...]:
             "SubprocException",
             "PassManager::run failed",
         ),
+        (
+            "torch._inductor.exc.InductorError",
+            "SubprocException: An exception occurred in a subprocess:\n\n"
+            'Traceback (most recent call last):\n  File "/v/triton/compiler/compiler.py", line 63,'
+            " in __init__\n    assert isinstance(k, tuple)\nAssertionError",
+            "triton-compile",
+            "SubprocException",
+            "AssertionError",
+        ),
+        (
+            "torch._inductor.exc.InductorError",
+            "SubprocException: An exception occurred in a subprocess:\n\n"
+            "Traceback (most recent call last):\n"
+            '  File "/v/torch/_inductor/runtime/compile_tasks.py", line 68, in'
+            " _worker_compile_triton\nValueError: no",
+            "triton-compile",
+            "SubprocException",
+            "no",
+        ),
         ("torch._inductor.exc.InductorError", "KeyError: 'a'", "lowering", None, "'a'"),
         ("torch._inductor.exc.InductorError", "", "lowering", None, None),
     ],
@@ -121,6 +140,39 @@ def test_frames_tell_the_stage(exception: str, places: tuple[str, ...], stage: s
     failure = compile_failure(exception, "no", _frames(*places))
     assert failure is not None
     assert failure.stage == stage
+
+
+@pytest.mark.parametrize("function", ["_init_handles", "launch_metadata", "run", "__getitem__"])
+def test_error_while_a_compiled_kernel_is_loaded_or_launched_is_no_failed_compilation(
+    function: str,
+) -> None:
+    frames = _frames(f"triton/compiler/compiler.py {function}")
+    assert compile_failure("RuntimeError", "Triton Error [CUDA]: no", frames) is None
+
+
+def test_missing_key_keeps_its_type_beside_the_message() -> None:
+    message = "backend='mine' raised:\nKeyError: 'no plan'"
+    failure = compile_failure("torch._dynamo.exc.BackendCompilerFailed", message, ())
+    assert failure is not None
+    assert (failure.raised, failure.message) == ("KeyError", "'no plan'")
+
+
+def test_message_that_only_points_on_gives_way_to_the_reason_it_came_of() -> None:
+    exception = "torch._dynamo.exc.FailOnRecompileLimitHit"
+    limit = compile_failure(exception, "Hard failure due to fullgraph=True", ())
+    assert limit is not None
+    earlier = compile_failure("torch._dynamo.exc.Unsupported", "Dynamo recompile limit\n  x", ())
+    assert completed(limit, [("", earlier)]).message == "Dynamo recompile limit"
+    assert completed(limit, [("", None), ("b::blank: no fake impl", None)]).message == (
+        "b::blank: no fake impl"
+    )
+    assert completed(limit, []) == limit
+
+
+def test_message_with_a_reason_of_its_own_stays() -> None:
+    failure = compile_failure("torch._dynamo.exc.Unsupported", "no such thing", ())
+    assert failure is not None
+    assert completed(failure, [("other", None)]) == failure
 
 
 def test_error_while_compiled_code_runs_is_no_compile_failure() -> None:

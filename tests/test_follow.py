@@ -133,3 +133,13 @@ def test_only_one_file_can_be_followed(run: Run, paths: list[str]) -> None:
     result = run("--follow", *paths, stdin=b"")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: --follow needs ")
+
+
+def test_block_that_is_not_whole_yet_is_no_failure(log: Path) -> None:
+    follower = _Follower(log)
+    follower.add(b"[  before_launch - cpp_fused_0 - buf0  ]:\nNumber of elements: 32\n")
+    assert follower.runs_on(3)
+    follower.add(b"Dtype: float32\n" + FAILED)
+    code, report = follower.end()
+    assert code == 1
+    assert report["verdict"]["class"] == "input-mismatch"

@@ -512,3 +512,11 @@ def test_kernel_that_came_back_before_a_recorded_death_is_likely(run: Run, tmp_p
     report = _read(run, _recorded(tmp_path / "kept", _pair("k0")))
     assert _told(report) == ("k0", "likely", "printer")
     assert "pipe" not in _kernel(report)["why"]
+
+
+def test_open_mark_of_a_log_that_ends_in_a_block_is_likely(run: Run) -> None:
+    text = "[  before_launch - cpp_fused_0 - buf0  ]:\nNumber of elements: 2\nDtype: float32\n"
+    result = run("-f", "json", "-", stdin=text.encode())
+    kernel = _kernel(json.loads(result.stdout))
+    assert (kernel["name"], kernel["certainty"], kernel["open"]) == ("cpp_fused_0", "likely", True)
+    assert "the log ends in the middle of a mark" in kernel["why"]

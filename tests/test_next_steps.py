@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from aoti_logscan.advice import FLAG_NAMES
-from aoti_logscan.next_steps import MAX_STEPS
-from aoti_logscan.rungs import FILTER, PRINTER
+from aoti_logscan.next_steps import _OF_THE_MACHINE, MAX_STEPS
+from aoti_logscan.pattern import folder_of_patterns, read_patterns
+from aoti_logscan.rungs import CPP_WRAPPER, FILTER, PRINTER, environment
 from tests.conftest import FIXTURES, Diagnose, Run
 
 HELP = (
@@ -119,6 +120,56 @@ def test_code_that_torch_compile_ran_is_not_told_to_check_inputs(diagnose: Diagn
     assert not any("AOTI_RUNTIME_CHECK_INPUTS" in command for command in _commands(diagnose(log)))
 
 
+FROM_COMPILED = (
+    "Traceback (most recent call last):\n"
+    '  File "/v/lib/python3.11/site-packages/torch/_inductor/output_code.py", line 5, in call\n'
+    "    return self.current_callable(inputs)\n"
+    '  File "/tmp/torchinductor_u/ab/cabc.py", line 40, in call\n'
+    "    {call}\n"
+    "{error}"
+)
+CPU_INDEX = "RuntimeError: kernel, /t/c.main.cpp:26, index out of bounds: 0 <= tmp7 < 10L\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "printed", "from_cpp"),
+    [
+        ("cpp_fused_add_0(arg0_1, buf0)", CPU_INDEX, f"{FILTER}=cpp_fused_add_0 ", True),
+        ("out = f(x)", ILLEGAL, f"{PRINTER}=3 ", True),
+        ("triton_poi_fused_0.run(arg0_1, 8)", ILLEGAL, f"{FILTER}=triton_poi_fused_0 ", False),
+    ],
+)
+def test_printer_is_offered_with_the_wrapper_that_prints(
+    call: str, error: str, printed: str, from_cpp: bool, diagnose: Diagnose
+) -> None:
+    blocking = "$ CUDA_LAUNCH_BLOCKING=1 python x.py\n"
+    log = blocking + FROM_COMPILED.format(call=call, error=error)
+    [command] = [one for one in _commands(diagnose(log)) if printed in one]
+    assert ("TORCHINDUCTOR_CPP_WRAPPER=1 " in command) is from_cpp
+
+
+def test_file_of_a_check_tells_that_torch_compile_made_it(diagnose: Diagnose) -> None:
+    log = CPU_INDEX.replace("kernel,", "cpp_fused_0,")
+    commands = _commands(diagnose(log))
+    assert not any("COMPILE_SCRIPT" in one or "CHECK_INPUTS" in one for one in commands)
+    of_package = _commands(diagnose(log.replace(".main.", ".wrapper.")))
+    assert any("CHECK_INPUTS" in command for command in of_package)
+
+
+def test_package_prints_without_another_wrapper(diagnose: Diagnose) -> None:
+    assert not any("CPP_WRAPPER" in command for command in _commands(diagnose(MARK + ILLEGAL)))
+
+
+@pytest.mark.parametrize(
+    ("kernels", "from_cpp"),
+    [((), True), (("cpp_fused_0", "triton_poi_0"), True), (("triton_poi_0",), False)],
+)
+def test_rung_sets_the_wrapper_that_prints(kernels: tuple[str, ...], from_cpp: bool) -> None:
+    assert (CPP_WRAPPER in environment("inspect", kernels)) is from_cpp
+    assert environment("kernels", kernels)[CPP_WRAPPER] == "1"
+    assert CPP_WRAPPER not in environment("pinpoint", kernels)
+
+
 @pytest.mark.parametrize("checked", [True, False])
 def test_checks_of_an_older_package_take_effect_when_it_is_compiled(
     checked: bool, run: Run, tmp_path: Path
@@ -207,3 +258,97 @@ def test_step_says_what_its_flags_and_tools_cost(diagnose: Diagnose) -> None:
         "Error: input_handles[0]: unmatched dim value at 1, expected: 1, but got: 7\n"
     )
     assert remedy["next_steps"][0]["costs"] is None
+
+
+FROM_PYTHON = (
+    "Fatal Python error: Segmentation fault\n\n"
+    "Current thread 0x00007f15d7fff640 (most recent call first):\n"
+    '  File "{file}", line 57 in infer\n'
+)
+
+
+def test_dump_that_was_read_is_not_advised_again_but_a_debugger_is(diagnose: Diagnose) -> None:
+    assert any("-X faulthandler" in command for command in _commands(diagnose(CRASH)))
+    commands = _commands(diagnose(FROM_PYTHON.format(file="/srv/serve.py")))
+    assert not any("faulthandler" in command.lower() for command in commands)
+    assert any(command.startswith("gdb ") for command in commands)
+
+
+def test_debugger_that_was_at_work_is_not_advised_again(diagnose: Diagnose) -> None:
+    stack = (
+        'Thread 1 "python" received signal SIGSEGV, Segmentation fault.\n'
+        "#0  0x00007ffff6e6665c in boom_cpu () at boom.cpp:13\n"
+    )
+    assert not any(command.startswith("gdb ") for command in _commands(diagnose(stack)))
+
+
+def test_user_of_windows_is_told_once_how_a_variable_is_set(diagnose: Diagnose) -> None:
+    steps = diagnose(FROM_PYTHON.format(file="D:\\proj\\serve.py"))["next_steps"]
+    [told] = [step for step in steps if "set NAME=VALUE" in step["title"]]
+    assert (told, told["command"]) == (steps[-1], None)
+    assert any("AOTI_RUNTIME_CHECK_INPUTS=1 " in (step["command"] or "") for step in steps)
+    assert not any((step["command"] or "").startswith("gdb ") for step in steps)
+
+
+@pytest.mark.parametrize("file", ["/srv/serve.py", "serve.py", "C:relative.py"])
+def test_nobody_else_is_told_of_windows(file: str, diagnose: Diagnose) -> None:
+    steps = diagnose(FROM_PYTHON.format(file=file))["next_steps"]
+    assert not any("Windows" in step["title"] for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("log", "command"),
+    [
+        ("RuntimeError: CUDA error: invalid device ordinal\n", "CUDA_VISIBLE_DEVICES"),
+        ("RuntimeError: CUDA error: uncorrectable ECC error encountered\n", "nvidia-smi -q -d ECC"),
+        ("RuntimeError: CUDA error: system not yet initialized\n", "nvidia-smi -q"),
+        ("./serve.sh: line 9:  2741 Bus error   (core dumped) python serve.py\n", "/dev/shm"),
+    ],
+)
+def test_failure_of_the_machine_asks_for_no_kernel(
+    log: str, command: str, diagnose: Diagnose
+) -> None:
+    commands = _commands(diagnose(log))
+    assert command in commands[0]
+    assert not any(PRINTER in one or "LAUNCH_BLOCKING" in one for one in commands)
+
+
+def test_patterns_of_the_machine_exist() -> None:
+    assert {pattern.id for pattern in read_patterns(folder_of_patterns())} >= _OF_THE_MACHINE
+
+
+FAILED = "E0520 19:20:20 3001 torch/distributed/elastic/multiprocessing/api.py:882] failed "
+LAUNCHER = f"{FAILED}(exitcode: 1) local_rank: 0 (pid: 3010) of binary: /usr/bin/python3\n"
+
+
+def test_launcher_alone_asks_for_what_its_processes_printed(diagnose: Diagnose) -> None:
+    report = diagnose(LAUNCHER)
+    assert report["verdict"]["class"] == "undecided"
+    [command] = _commands(report)
+    assert "--redirects 3 --log-dir LOGS" in command
+
+
+def test_symptom_is_looked_at_before_what_a_launcher_says(diagnose: Diagnose) -> None:
+    lost = "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n"
+    assert not any("torchrun" in command for command in _commands(diagnose(lost + LAUNCHER)))
+
+
+def test_program_that_runs_out_of_memory_is_observed_itself(diagnose: Diagnose) -> None:
+    log = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    command = _commands(diagnose(log))[0]
+    assert command.endswith('" SCRIPT.py')
+    program = command.removeprefix('python -c "').removesuffix('" SCRIPT.py')
+    compile(program, "<step>", "exec")
+    assert program.index("_record_memory_history") < program.index("run_path")
+
+
+def test_device_that_was_asked_for_is_made_current(diagnose: Diagnose) -> None:
+    conflict = "RuntimeError: Specified device cuda:3 does not match device of data cuda:0\n"
+    constants = (
+        "frame #4: torch::aot_inductor::AOTInductorModelBase<torch::aot_inductor::"
+        "AOTInductorModel>::load_constants() + 0x3b8 (0x7c0be8dcff9b in /t/cija.wrapper.so)\n"
+    )
+    stack = "Exception raised from make_tensor at Functions.cpp:30 (most recent call first):\n"
+    commands = _commands(diagnose(conflict + stack + constants))
+    assert 'torch.cuda.set_device("cuda:3")' in commands
+    assert not any("set_device" in command for command in _commands(diagnose(conflict)))

@@ -225,6 +225,35 @@ def test_blocks_stand_in_the_order_of_the_questions() -> None:
     )
 
 
+OWN = '  File "/m/torch_models/model.py", line 12, in forward\n    h = self.table(tokens)\n'
+OF_TORCH = (
+    '  File "/v/site-packages/torch/nn/modules/sparse.py", line 189, in forward\n'
+    "    return F.embedding("
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (
+            OWN.lstrip() + OF_TORCH,
+            "/m/torch_models/model.py:12 in forward · h = self.table(tokens)",
+        ),
+        (OWN.replace("12", "3") + OWN, "/m/torch_models/model.py:12 in forward · h = self.table"),
+        (OF_TORCH, "/v/site-packages/torch/nn/modules/sparse.py:189 in forward · return F"),
+        ("no frame", "no frame"),
+        ("", ""),
+    ],
+)
+def test_entry_of_several_frames_is_told_by_the_innermost_of_the_user(
+    entry: str, told: str
+) -> None:
+    lines = render_text(_decided(_finding(), kernel=_kernel(user_stack=(entry,))), width=200)
+    [line] = [line for line in lines.splitlines() if line.startswith("  from")]
+    assert line.removeprefix("  from").strip().startswith(told)
+    assert line.count(" in ") <= 1
+
+
 def test_kernel_that_is_not_sure_says_so_at_once() -> None:
     lines = render_text(_decided(_finding(), kernel=_kernel(certainty="likely"))).splitlines()
     assert lines[2].split()[-1] == "likely"
@@ -570,3 +599,61 @@ def test_nothing_of_a_log_passes_the_width(text: str, width: int) -> None:
     lines = render_text(report, width=width).splitlines()
     commands = ("CUDA_LAUNCH_BLOCKING=1 python x.py",)
     assert max(columns(line) for line in lines if line.strip() not in commands) <= width
+
+
+def _own(line: int = 3, source: str = "run.log", **changed: Any) -> Finding:
+    fields: dict[str, Any] = {
+        "pattern": "user-exception",
+        "failure_class": "none",
+        "role": "context",
+        "summary": "KeyError: 'a'",
+        "rank": 1,
+        "evidence": (Evidence(source, line, 9, "KeyError: 'a'"),),
+    }
+    return _finding(**{**fields, **changed})
+
+
+def _waited() -> Finding:
+    return _finding(pattern="collective-timeout", failure_class="collective-failure", facts={})
+
+
+def test_rank_that_raised_before_others_waited_is_pointed_to() -> None:
+    shown = render_text(_decided(_waited(), _own(), _own(4))).splitlines()
+    at = shown.index(
+        "  Rank 1 raised an exception of its own, which may be the reason: KeyError: 'a'"
+    )
+    assert shown[at + 1 : at + 3] == ["  (and 1 more)", "  run.log:3: KeyError: 'a'"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "own"),
+    [(_waited(), _own(8)), (_finding(), _own()), (_waited(), _own(pattern="harmless"))],
+    ids=["told after it", "beside a cause of its own", "no exception"],
+)
+def test_other_exceptions_are_not(cause: Finding, own: Finding) -> None:
+    assert "of its own" not in render_text(_decided(cause, own))
+
+
+def test_exception_in_another_source_may_have_been_first() -> None:
+    assert "of its own" in render_text(_decided(_waited(), _own(8, "rank1.log")))
+
+
+def test_exception_of_the_program_is_told_where_nothing_else_failed() -> None:
+    shown = render_text(_report(NONE, _own(rank=None))).splitlines()
+    assert shown[2] == "  The program raised an exception of its own: KeyError: 'a'"
+
+
+def test_exception_beside_what_the_launcher_says_may_be_the_reason() -> None:
+    launcher = _finding(failure_class="collective-failure", role="consequence")
+    assert "may be the reason" in render_text(_report(UNDECIDED, _own(), launcher))
+    symptom = _finding(failure_class="undecided", role="context")
+    assert "of its own" not in render_text(_report(UNDECIDED, _own(), symptom))
+
+
+def test_kernel_launched_last_is_told_from_the_one_at_fault() -> None:
+    nan = _finding(failure_class="nan-or-inf", facts={"kernel": "triton_poi_fused_log_0"})
+    last = _kernel(found_by="printer", certainty="likely")
+    shown = " ".join(render_text(_decided(nan, kernel=last)).split())
+    assert f"{last.name}: launched last; the failure comes from triton_poi_fused_log_0" in shown
+    same = _finding(failure_class="nan-or-inf", facts={"kernel": last.name})
+    assert "launched last;" not in render_text(_decided(same, kernel=last))

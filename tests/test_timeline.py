@@ -412,3 +412,34 @@ def test_other_events_do_not_come_from_torch() -> None:
 def test_nothing_gives_nothing() -> None:
     assert situations([]) == []
     assert situations([("a.log", [])]) == []
+
+
+IN_A_WORKER = """
+Traceback (most recent call last):
+  File "/opt/python/concurrent/futures/_base.py", line 391, in __get_result
+    raise self._exception
+torch._inductor.compile_worker.subproc_pool.SubprocException: An exception occurred in a subprocess:
+
+Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/triton/compiler/compiler.py", line 81, in make_ir
+    assert signature
+AssertionError
+
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/srv/main.py", line 4, in <module>
+    model(batch)
+torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:
+SubprocException: An exception occurred in a subprocess:
+"""
+
+
+def test_exception_of_a_worker_leads_through_the_one_that_tells_of_it_to_the_last() -> None:
+    found = _of(*events(IN_A_WORKER))
+    last = found[-1].event
+    assert [one.led_to for one in found] == [last, last, last]
+    failure = found[-1].compile_failure
+    assert failure is not None
+    assert (failure.stage, failure.message) == ("triton-compile", "AssertionError")

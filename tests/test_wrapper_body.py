@@ -226,6 +226,14 @@ def test_constants_have_the_users_names() -> None:
     assert _body(text).constants == {"layer_weight": "layer.weight", "other": None}
 
 
+def test_constant_that_no_call_uses_has_its_users_name() -> None:
+    text = (
+        '    constants_info_[3].name = "head_bias";\n'
+        '    constants_info_[3].original_fqn = "head.bias";\n'
+    )
+    assert _body(text).constants == {"head_bias": "head.bias"}
+
+
 def test_launch_through_an_array_of_arguments() -> None:
     text = (
         "CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(arg0_1.data_ptr());\n"

@@ -14,8 +14,14 @@ from aoti_logscan.render.html_markup import (
     shown,
 )
 from aoti_logscan.render.html_parts import badge, chip, command, place
-from aoti_logscan.render.told import cause_of, kernel_told, title_told
-from aoti_logscan.report import Dossier, Evidence, Kernel, NextStep, Report
+from aoti_logscan.render.told import (
+    cause_of,
+    kernel_told,
+    not_at_fault_told,
+    own_exception_told,
+    title_told,
+)
+from aoti_logscan.report import Dossier, Evidence, NextStep, Report
 
 _STATES = {"none": "passed", "undecided": "open"}
 
@@ -30,7 +36,8 @@ def verdict(dossier: Dossier, redacted: bool) -> Html:
         el("h1", title_told(report), id="verdict-title"),
         el("p", prose(report.verdict.summary), class_="summary"),
         _so(report),
-        el("div", _evidence(report), _kernel(report.last_kernel), _next(report), class_="firsts"),
+        _own_exception(report),
+        el("div", _evidence(report), _kernel(report), _next(report), class_="firsts"),
         _versions(report, redacted),
         id="verdict",
         class_=f"verdict {state}",
@@ -51,6 +58,14 @@ def _so(report: Report) -> Html:
     if lineage is None or lineage.cause is None:
         return EMPTY
     return el("p", sentence(lineage.cause), ". ", el("a", "See how", href="#lineage"), class_="so")
+
+
+def _own_exception(report: Report) -> Html:
+    """An exception of the program's own that may be the reason."""
+    told = own_exception_told(report)
+    if told is None:
+        return EMPTY
+    return el("p", prose(told), ". ", el("a", "See it", href="#findings"), class_="so")
 
 
 def _evidence(report: Report) -> Html:
@@ -75,7 +90,8 @@ def _first_evidence(report: Report) -> tuple[Evidence, ...]:
     return next((one.evidence for one in report.findings if one.evidence), ())
 
 
-def _kernel(kernel: Kernel | None) -> Html:
+def _kernel(report: Report) -> Html:
+    kernel, beside = report.last_kernel, not_at_fault_told(report)
     if kernel is None:
         return _first("Last kernel launched", el("p", "Not known from what was read."))
     name = el("a", el("code", shown(kernel.name, 500)), href="#kernel")
@@ -83,6 +99,7 @@ def _kernel(kernel: Kernel | None) -> Html:
         kernel_told(kernel),
         el("p", badge(kernel.certainty), " ", name, class_="kernel-name"),
         el("p", sentence(kernel.why), class_="why"),
+        el("p", sentence(beside), class_="why") if beside else None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.render.markup import cell, code, fence, numbered, summary, words
 from aoti_logscan.render.told import (
     bound_told,
@@ -17,7 +18,9 @@ from aoti_logscan.render.told import (
     fixes_told,
     index_told,
     kernel_told,
+    not_at_fault_told,
     origin,
+    own_exception_told,
     producer,
     replaced_told,
     title_told,
@@ -144,7 +147,8 @@ def _head(report: Report) -> str:
     title = f"## {words(title_told(report))}{certainty}"
     why = report.lineage.cause if report.lineage and report.lineage.cause else None
     told = f"{report.verdict.summary.rstrip('.')}." + (f" So {why}." if why else "")
-    return "\n\n".join([title, words(told), table])
+    own = own_exception_told(report)
+    return "\n\n".join([title, words(told), *([f"{words(own)}."] if own else []), table])
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
@@ -154,7 +158,7 @@ def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
         known = [(name, str(value)) for name, value in cause.facts.items() if value is not None]
         yield "Facts", "<br>".join(f"{words(name)} {cell(value)}" for name, value in known)
     if report.last_kernel is not None:
-        yield from _kernel_rows(report.last_kernel)
+        yield from _kernel_rows(report.last_kernel, not_at_fault_told(report))
     else:
         yield "Last kernel launched", "none is known"
     if report.lineage is not None:
@@ -164,8 +168,10 @@ def _rows(report: Report) -> Iterator[tuple[str, str | None]]:
     yield "Tool", f"{report.tool.name} {report.tool.version}"
 
 
-def _kernel_rows(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
-    yield kernel_told(kernel), f"{cell(kernel.name)}<br>{kernel.certainty}: {words(kernel.why)}"
+def _kernel_rows(kernel: Kernel, beside: str | None) -> Iterator[tuple[str, str | None]]:
+    why = f"{kernel.certainty}: {words(kernel.why)}"
+    told = [cell(kernel.name), why, *([words(beside)] if beside else [])]
+    yield kernel_told(kernel), "<br>".join(filter(None, told))
     if kernel.call is not None:
         at = f"{kernel.call.file}:{kernel.call.line}" if kernel.call.file else None
         yield "Its call", "<br>".join(filter(None, [cell(at), cell(kernel.call.text)]))
@@ -261,6 +267,10 @@ def _done(flag: Flag) -> str:
     return f"- [x] {code(flag.name)} was on{where}: {words(flag.does)}"
 
 
+# print(...)    torch.library.opcheck(...): a line for the program, none for a shell
+_PYTHON_LINE = lazy_re(r"(?:print|torch(?:\.\w+)+)\(")
+
+
 def _step(step: NextStep, report: Report) -> str:
     lineage = report.lineage
     told_above = (report.verdict.summary, lineage.cause if lineage else None)
@@ -270,7 +280,10 @@ def _step(step: NextStep, report: Report) -> str:
     told = " ".join(filter(None, [why and f"{why.rstrip('.')}.", costs]))
     lines = [f"- [ ] **{words(step.title)}**{again}" + (f"<br>{words(told)}" if told else "")]
     if step.command:
-        language = "python" if lineage and step.command == lineage.assertion else "sh"
+        is_line = _PYTHON_LINE.match(step.command) or (
+            lineage and step.command == lineage.assertion
+        )
+        language = "python" if is_line else "sh"
         lines += ["", *(f"  {line}" for line in fence(step.command, language).split("\n")), ""]
     return "\n".join(lines)
 

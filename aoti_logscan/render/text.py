@@ -31,7 +31,11 @@ from aoti_logscan.render.told import (
     fixes_told,
     index_told,
     kernel_told,
+    not_at_fault_told,
     origin,
+    own_exception_told,
+    own_exceptions,
+    own_frame,
     producer,
 )
 from aoti_logscan.report import (
@@ -100,9 +104,12 @@ def _answer(report: Report, width: int) -> Iterator[Line]:
     if verdict.failure_class == "none":
         yield (Piece("No failure found", "clean"),)
         yield from wrapped(_read_summary(report), width, first=(Piece(_INDENT),))
+        yield from _own_exception(report, width)
     elif verdict.finding is None:
         yield (Piece("Undecided", "failure"),)
         yield from _prose(verdict.summary, width)
+        if told := own_exception_told(report):
+            yield from _prose(told, width)
         yield from _last_kernel(report.last_kernel, width)
         for finding in report.findings[:_FEW]:
             yield from _evidence(finding, width)
@@ -119,6 +126,15 @@ def _decided(report: Report, cause: Finding, width: int) -> Iterator[Line]:
     yield from _evidence(cause, width)
     if report.lineage is None:
         yield from _facts(cause, width)
+    yield from _own_exception(report, width)
+
+
+def _own_exception(report: Report, width: int) -> Iterator[Line]:
+    """An exception of the program's own that may be the reason, and where it was read."""
+    told = own_exception_told(report)
+    if told is not None:
+        yield from _prose(told, width)
+        yield from _evidence(own_exceptions(report)[0], width)
 
 
 def _certainty(certainty: Certainty) -> Piece:
@@ -142,11 +158,12 @@ _USER_LINE = lazy_re(r'^File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<fun
 
 
 def _user_line(entry: str) -> str:
-    """An entry of a user's stack, with its file as editors take it."""
-    head = _USER_LINE.match(entry)
+    """The user's own frame of an entry of a stack, with its file as editors take it."""
+    frame = own_frame(entry)
+    head = _USER_LINE.match(frame)
     if head is None:
-        return entry
-    code = entry[head.end() :].strip()
+        return frame
+    code = frame[head.end() :].strip()
     return f"{head['file']}:{head['line']} in {head['function']}" + (f" · {code}" if code else "")
 
 
@@ -270,7 +287,10 @@ def _details(report: Report, width: int, show_all: bool) -> Iterator[Line]:
         *(row for label, text in told if text for row in _rows(label, text, width)),
         *_arguments(kernel.arguments, width, show_all),
     ]
-    if kernel.certainty == "sure" or rows:
+    beside = not_at_fault_told(report)
+    if beside is not None:
+        yield from _titled("Last", f"{kernel.name}: {beside}", width)
+    elif kernel.certainty == "sure" or rows:
         why = kernel.why if kernel.certainty == "sure" else kernel.name
         yield from _titled("Kernel", why, width)
     yield from rows

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
+from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.report import (
     Argument,
     Evidence,
@@ -102,8 +104,26 @@ def _checked(lower: int | None, upper: int | None) -> str:
 def origin(stack: tuple[str, ...], nodes: tuple[str, ...]) -> str | None:
     """The user's lines, else the nodes of the graph."""
     if stack:
-        return "; ".join(" ".join(entry.split()) for entry in stack[:2])
+        return "; ".join(" ".join(own_frame(entry).split()) for entry in stack[:2])
     return f"graph nodes {', '.join(nodes[:8])}" if nodes else None
+
+
+# a frame of a Python stack
+#   File "/home/dev/model.py", line 7, in forward
+_FRAME = lazy_re(r'^[ \t]*File "', re.MULTILINE)
+#   File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/sparse.py", line 189, in forward
+_OF_TORCH = lazy_re(r'File "[^"\n]*[/\\]torch[/\\](?:nn|_\w+|utils|functional\.py)\b')
+
+
+def own_frame(entry: str) -> str:
+    """The frame of an entry of a user's stack that is innermost in the user's own code.
+
+    An entry may hold several frames, down to those of torch's modules.
+    """
+    starts = [match.start() for match in _FRAME.finditer(entry)]
+    frames = [entry[a:b].strip() for a, b in pairwise([*starts, len(entry)])]
+    own = [frame for frame in frames if not _OF_TORCH.match(frame)]
+    return next(iter((own or frames)[-1:]), entry)
 
 
 def producer(of: Producer) -> str:
@@ -121,6 +141,52 @@ def kernel_told(kernel: Kernel) -> str:
 
 #: evidence that names a kernel outright, whatever was launched after it
 _OWN_TEXTS = ("sanitizer", "device-assert", "stack-frame")
+
+
+def not_at_fault_told(report: Report) -> str | None:
+    """That the kernel launched last is not the one that the failure names; None where it may be."""
+    cause, kernel = cause_of(report), report.last_kernel
+    named = cause.facts.get("kernel") if cause is not None else None
+    if named is None or kernel is None or kernel.found_by in _OWN_TEXTS or named == kernel.name:
+        return None
+    return f"launched last; the failure comes from {named}"
+
+
+#: the pattern of exceptions that neither torch nor a GPU has part in
+_OWN_EXCEPTION = "user-exception"
+
+
+def own_exceptions(report: Report) -> tuple[Finding, ...]:
+    """Exceptions of the program's own that may be the reason, where nothing better is known.
+
+    Where a rank waited in vain, these are all but those told after it in the same source. Beside
+    a symptom of torch, the GPU or the process there are none.
+    """
+    cause = cause_of(report)
+    told = {one.failure_class for one in ((cause,) if cause else report.findings)}
+    if not told <= {"collective-failure", "none"}:
+        return ()
+    found = (one for one in report.findings if one.pattern == _OWN_EXCEPTION and one.evidence)
+    return tuple(one for one in found if cause is None or not _is_after(one, cause))
+
+
+def _is_after(one: Finding, cause: Finding) -> bool:
+    """Whether both were first told in one source, this one on a later line."""
+    if not cause.evidence:
+        return False
+    mine, first = one.evidence[0], cause.evidence[0]
+    return mine.source == first.source and mine.line > first.line
+
+
+def own_exception_told(report: Report) -> str | None:
+    """The first of them in a sentence without its full stop; None where there is none."""
+    found = own_exceptions(report)
+    if not found:
+        return None
+    who = "The program" if found[0].rank is None else f"Rank {found[0].rank}"
+    may_be = ", which may be the reason" if report.verdict.failure_class != "none" else ""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{who} raised an exception of its own{may_be}: {found[0].summary}{more}"
 
 
 def values_told(argument: Argument) -> dict[str, str]:
