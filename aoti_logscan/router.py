@@ -12,7 +12,14 @@ from typing import Any, NamedTuple, get_args
 
 from aoti_logscan.artifacts.library import Library
 from aoti_logscan.artifacts.wrapper_body import Input, expected, may_check
-from aoti_logscan.events import AnyEvent, ErrorText, InputCheck, PythonException, tag_of
+from aoti_logscan.events import (
+    AnyEvent,
+    CollectiveError,
+    ErrorText,
+    InputCheck,
+    PythonException,
+    tag_of,
+)
 from aoti_logscan.lazy_re import lazy_re
 from aoti_logscan.pattern import CLASS_FACTS, Pattern
 from aoti_logscan.report import CERTAINTIES, Certainty, Evidence, Finding, Role, Verdict
@@ -371,13 +378,17 @@ def _judge(drafts: Sequence[_Draft]) -> Routed:
         cause.aborted = len(_aborted_ranks(others) - cause.ranks)
     ordered = [*([cause] if cause else []), *sorted(others, key=lambda draft: draft.first.order)]
     findings = tuple(draft.finding() for draft in ordered)
-    advisers = tuple(
-        (draft.pattern, finding)
+    own = any(_is_own(draft) for draft in drafts)
+    symptoms = [
+        (draft, finding)
         for draft, finding in zip(ordered, findings, strict=True)
-        if draft is cause or (cause is None and finding.failure_class != "none")
-    )
+        if finding.failure_class != "none" and not (own and _is_told_by_launcher(draft))
+    ]
+    told = symptoms if cause is None else [(cause, findings[0])]
+    advisers = tuple((draft.pattern, finding) for draft, finding in told)
     first = cause.first if cause else None
-    return Routed(findings, _verdict(cause, findings), advisers, first)
+    seen = [finding for _, finding in symptoms]
+    return Routed(findings, _verdict(cause, findings, seen), advisers, first)
 
 
 def _aborted_ranks(drafts: Iterable[_Draft]) -> set[int | None]:
@@ -462,6 +473,13 @@ def _is_own(draft: _Draft) -> bool:
     return draft.failure_class == "none" and isinstance(draft.first.event, PythonException)
 
 
+def _is_told_by_launcher(draft: _Draft) -> bool:
+    """Whether torch's launcher tells that a process ended as an exception of Python ends it."""
+    event = draft.first.event
+    elastic = isinstance(event, CollectiveError) and event.form == "elastic"
+    return elastic and draft.facts.get("exit_code") in (None, "1")
+
+
 def _lower(draft: _Draft) -> None:
     at = CERTAINTIES.index(draft.certainty)
     draft.certainty = CERTAINTIES[min(at + 1, len(CERTAINTIES) - 1)]
@@ -480,7 +498,9 @@ def _role_alone(draft: _Draft) -> Role:
     return "context" if draft.pattern.role == "cause" else draft.pattern.role
 
 
-def _verdict(cause: _Draft | None, findings: Sequence[Finding]) -> Verdict:
+def _verdict(
+    cause: _Draft | None, findings: Sequence[Finding], symptoms: Sequence[Finding]
+) -> Verdict:
     if cause is not None:
         found = findings[0]
         return Verdict(
@@ -489,7 +509,6 @@ def _verdict(cause: _Draft | None, findings: Sequence[Finding]) -> Verdict:
             summary=found.summary,
             finding=0,
         )
-    symptoms = [finding for finding in findings if finding.failure_class != "none"]
     if not symptoms:
         return Verdict(
             failure_class="none", certainty=None, summary="No failure was found.", finding=None

@@ -344,6 +344,42 @@ def test_order_of_two_ranks_in_one_stream_with_times_for_one_only_is_not_sure() 
     assert cause[1:] == ("cause", "likely")
 
 
+OWN = (
+    b"[rank0]: Traceback (most recent call last):\n"
+    b'[rank0]:   File "/w/train.py", line 31, in step\n'
+    b"[rank0]:     name = names[key]\n"
+    b"[rank0]: KeyError: 'llama'\n"
+)
+BOX = (
+    b"E0520 19:20:20.000000 3001 torch/distributed/elastic/multiprocessing/api.py:882] failed"
+    b" (exitcode: %s) local_rank: 0 (pid: 3010) of binary: /usr/bin/python3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "failure_class"),
+    [
+        (OWN + BOX % b"1", "none"),
+        (OWN + BOX % b"-11", "undecided"),
+        (BOX % b"1", "undecided"),
+        (OWN, "none"),
+    ],
+)
+def test_launcher_of_a_program_that_raised_adds_no_symptom(log: bytes, failure_class: str) -> None:
+    found = situations([("t.log", events(log))])
+    routed = Router(BUILT_IN, NO_ARTIFACTS, None).route(found)
+    assert routed.verdict.failure_class == failure_class
+    assert bool(routed.advisers) is (failure_class == "undecided")
+
+
+def test_timeout_beside_an_exception_of_a_rank_is_likely() -> None:
+    late = b"[rank1]:[E521 09:22:11.061727749 ProcessGroupNCCL.cpp:683] [Rank 1] Watchdog caught"
+    late += b" collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=8,"
+    late += b" NumelOut=8, Timeout(ms)=600000) ran for 600096 milliseconds before timing out.\n"
+    assert _built_in(("t.log", events(OWN + late)))[0] == ("collective-failure", "cause", "likely")
+    assert _built_in(("t.log", events(late)))[0] == ("collective-failure", "cause", "sure")
+
+
 def test_symptom_of_unknown_class_beside_a_weak_cause_leaves_it_undecided() -> None:
     routed = _route(_peer(1), _death(9))
     assert _roles(routed) == [("peer", "context"), ("died", "context")]
