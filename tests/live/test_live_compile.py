@@ -23,6 +23,7 @@ def test_operator_whose_strides_are_not_those_of_its_fake(
     facts = only_cause(piped(_failed(compile_wrong("transposed"))), "size-stride-assert")
     assert facts == {
         "op": "torch.ops.late.turned.default",
+        "property": "stride",
         "dim": 0,
         "expected": 8,
         "actual": 1,
