@@ -325,8 +325,8 @@ def test_end_of_typed_input_is_seen(on_screen: OnScreen) -> None:
 
 ON_INTERRUPT = """
 import signal, time
-print('ready', flush=True)
 try:
+    print('ready', flush=True)
     signal.pause()
 except KeyboardInterrupt:
     print('interrupted', flush=True)
