@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from aoti_logscan.compile_failure import (
     CompileFailure,
@@ -31,6 +31,7 @@ from aoti_logscan.events import (
     TraceArtifact,
 )
 from aoti_logscan.lazy_re import lazy_re
+from aoti_logscan.prefix import Prefix
 from aoti_logscan.report import Evidence
 
 #: lines between an error's text and the stack printed below it, or the shim call told with it
@@ -432,15 +433,7 @@ def rank_in_name(name: str) -> int | None:
     return found
 
 
-class _Writer(NamedTuple):
-    """Who told an event, and when; None where neither its line nor its traceback tells."""
-
-    rank: int | None
-    process: str | None
-    time: Clock | None
-
-
-def _stamps(writers: Sequence[_Writer], clock: str | None) -> list[str | None]:
+def _stamps(writers: Sequence[Prefix], clock: str | None) -> list[str | None]:
     """The wall time of each event: its own, else the last one before it, else the next one.
 
     Where several write and their times are not in order, only the same writer's count.
@@ -509,15 +502,15 @@ class _Surroundings:
             None,
         )
 
-    def writer(self, event: Event) -> _Writer:
+    def writer(self, event: Event) -> Prefix:
         """Who told an event: what its line does not say, the traceback's head says."""
-        told = _Writer(event.rank, event.process, event.time)
+        told = Prefix(event.rank, event.process, event.time)
         if not self._tracebacks or None not in told or isinstance(event, LaunchMark):
             return told
         around = self.traceback_at(event.place.offset)
         if around is None or around is event:
             return told
-        return _Writer(
+        return Prefix(
             around.rank if told.rank is None else told.rank,
             told.process or around.process,
             told.time or around.time,

@@ -74,9 +74,7 @@ def parse(hit: Hit) -> Parsed:
     """One draft for the stack, the terminate line or the `what()` at this hit."""
     text, column = hit.line.text, hit.column
     if match := _TERMINATE.match(text, column):
-        kind = match["type"].decode("utf-8", "replace") if match["type"] else None
-        fields = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
-        return (_draft(ProcessDeath, fields, hit, hit.line.end),)
+        return _terminated(hit, match)
     if text.startswith(_ABI_HEAD, column):
         match = _ABI.match(text, column)
         return () if match is None or is_quotation(text, column) else _terminated(hit, match)
@@ -102,13 +100,14 @@ def _draft(
 
 
 def _terminated(hit: Hit, match: re.Match[bytes]) -> Parsed:
-    """The death that libc++abi tells, and what the exception said."""
+    """The death by an exception that nothing caught, and what it said where that is beside it."""
     kind = match["type"].decode("utf-8", "replace").strip() if match["type"] else None
     fields: dict[str, object] = {"told_by": "terminate", "signal": "SIGABRT", "exception": kind}
     death = _draft(ProcessDeath, fields, hit, hit.line.end)
-    if not match["message"]:
+    said_with_it = match.groupdict().get("message")
+    if not said_with_it:
         return (death,)
-    message = match["message"][:2000].decode("utf-8", "replace").strip()
+    message = said_with_it[:2000].decode("utf-8", "replace").strip()
     said: dict[str, object] = {"channel": "what", "message": message}
     return (death, _draft(ErrorText, said, hit, hit.line.end))
 
@@ -145,7 +144,7 @@ def _frames(hit: Hit) -> tuple[list[Frame], bool, int, int]:
                     captured, taken = True, line.end
                 continue
             gaps += 1
-            if gaps > _GAPS or text == b"" or (text and text.startswith(_RAISED_HEAD)):
+            if gaps > _GAPS or text == b"" or (text or b"").startswith(_RAISED_HEAD):
                 break
             continue
         gaps, end = 0, line.end

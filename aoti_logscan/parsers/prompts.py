@@ -24,6 +24,8 @@ _OPENED = lazy_re(
     rb"(?:\b(?:prompt|question|instruction|user_(?:input|message))\\*[\"']?\s*[:=]\s*"
     rb"|role\\*[\"']: ?\\*[\"']user\\*[\"'], ?\\*[\"']content\\*[\"']: ?)(?P<quote>\\*[\"'])"
 )
+#: words of which one stands before any prompt: to look for them costs less than the regex
+_WORDS = (b"prompt", b"question", b"instruction", b"user_", b"role")
 #: bytes before a hit in which a prompt may begin
 _WITHIN = 8192
 
@@ -38,6 +40,8 @@ def owns(hit: Hit) -> int | None:
     buffer = hit.window.buffer
     begin = max(0, hit.start - _WITHIN)
     head = bytes(buffer[buffer.rfind(b"\n", begin, hit.start) + 1 or begin : hit.start])
+    if not any(word in head for word in _WORDS):
+        return None
     for opened in _OPENED.finditer(head):
         closing = rb"(?<!\\)" + re.escape(opened["quote"])
         if re.compile(closing).search(head, opened.end()) is None:
